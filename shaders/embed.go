@@ -1,0 +1,4 @@
+package shaders
+
+// embedSources lists the embed kernels.
+func embedSources() []Source { return nil }

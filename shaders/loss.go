@@ -1,0 +1,4 @@
+package shaders
+
+// lossSources lists the loss kernels.
+func lossSources() []Source { return nil }

@@ -1,0 +1,4 @@
+package shaders
+
+// matmulSources lists the matmul kernels.
+func matmulSources() []Source { return nil }

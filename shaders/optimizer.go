@@ -1,0 +1,4 @@
+package shaders
+
+// optimizerSources lists the optimizer kernels.
+func optimizerSources() []Source { return nil }
