@@ -9,23 +9,25 @@ import (
 	"regexp"
 )
 
-// facts are the lines of vulkaninfo that decide which kernels a driver can run.
-var facts = []*regexp.Regexp{
-	regexp.MustCompile(`(?m)^\s*deviceName\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*driverInfo\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*apiVersion\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*subgroupSize\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*maxStorageBufferRange\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*maxMemoryAllocationSize\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*maxComputeSharedMemorySize\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*maxComputeWorkGroupInvocations\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*storageBuffer16BitAccess\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*shaderFloat16\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*bufferDeviceAddress\s*=.*$`),
-	regexp.MustCompile(`(?m)^\s*VK_KHR_cooperative_matrix\s*:.*$`),
-	regexp.MustCompile(`(?m)^\s*VK_NV_cooperative_matrix2\s*:.*$`),
-	regexp.MustCompile(`(?m)^\s*VK_KHR_shader_bfloat16\s*:.*$`),
-	regexp.MustCompile(`(?m)^\s*VK_LAYER_KHRONOS_validation.*$`),
+// facts are the names in vulkaninfo's output that decide which kernels a driver can run.
+var facts = []string{
+	"deviceName",
+	"driverInfo",
+	"apiVersion",
+	"subgroupSize",
+	"maxStorageBufferRange",
+	"maxMemoryAllocationSize",
+	"maxComputeSharedMemorySize",
+	"maxComputeWorkGroupInvocations",
+	"storageBuffer16BitAccess",
+	"shaderFloat16",
+	"shaderInt8",
+	"bufferDeviceAddress",
+	"subgroupSizeControl",
+	"VK_KHR_cooperative_matrix",
+	"VK_NV_cooperative_matrix2",
+	"VK_KHR_shader_bfloat16",
+	"VK_LAYER_KHRONOS_validation",
 }
 
 // report writes what vulkaninfo says of each driver that is there.
@@ -48,16 +50,20 @@ func report(w io.Writer, build string) error {
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", script, info, err)
 		}
-		for _, fact := range facts {
-			line := fact.Find(out)
-			if line == nil {
-				fmt.Fprintf(w, "    no line %s\n", fact)
-				continue
-			}
-			fmt.Fprintf(w, "    %s\n", regexp.MustCompile(`\s+`).ReplaceAll(line, []byte(" ")))
+		for _, name := range facts {
+			fmt.Fprintf(w, "    %-32s %s\n", name, value(out, name))
 		}
 	}
 	return nil
+}
+
+// value returns what vulkaninfo says of a name in its first line about it, or "no".
+func value(info []byte, name string) string {
+	m := regexp.MustCompile(`(?m)^[ \t]*` + name + `[ \t]*[=:(]?[ \t]*(.*)$`).FindSubmatch(info)
+	if m == nil {
+		return "no"
+	}
+	return string(m[1])
 }
 
 func exists(path string) bool {

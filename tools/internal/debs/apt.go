@@ -46,7 +46,8 @@ type aptState struct {
 	dir string
 }
 
-// newState makes an apt state in a temporary folder below dir, which the caller removes, for Debian's newest suite on mirror.
+// newState makes an apt state for Debian's newest suite on mirror, in a temporary folder below dir that the
+// caller removes.
 func newState(dir, mirror string) (aptState, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {

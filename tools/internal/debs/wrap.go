@@ -20,7 +20,7 @@ func OpenRoot(dir string) (Root, error) {
 	r := Root{Dir: dir}
 	loaders := r.glob("lib*/ld-linux*.so.*", "usr/lib*/ld-linux*.so.*", "usr/lib/*/ld-linux*.so.*")
 	if len(loaders) == 0 {
-		return r, fmt.Errorf("%s: no dynamic loader (ld-linux*.so.*): the C library is not among the unpacked packages", dir)
+		return r, fmt.Errorf("%s: no dynamic loader (ld-linux*.so.*): the C library was not unpacked", dir)
 	}
 	r.Loader = loaders[0]
 	r.Libraries = r.glob("usr/lib/*-linux-gnu*", "lib/*-linux-gnu*")
