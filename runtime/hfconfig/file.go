@@ -1,0 +1,190 @@
+package hfconfig
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// File is a configuration, or one object inside it. Getters never fail at once: what is missing or has the wrong type
+// is noted, the zero value returned, and Err gives the list. Not for use by several goroutines at once.
+type File struct {
+	doc  *document
+	root *node  // the object; nil when it is absent
+	path string // of the object inside the document, "" or "text_config."
+}
+
+// document is what the Files of one text share.
+type document struct {
+	name string
+	text []byte
+	tree *node
+	errs []error
+	seen map[string]bool // errors already noted
+	read map[string]bool // keys asked for and present
+}
+
+// Load reads config.json of a folder, or the named file.
+func Load(path string) (*File, error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if st.IsDir() {
+		path = filepath.Join(path, "config.json")
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, text)
+}
+
+// Parse reads the text of a configuration; name stands in its errors.
+func Parse(name string, text []byte) (*File, error) {
+	tree, err := parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if tree.kind != objectKind {
+		return nil, fmt.Errorf("%s: the document is %s, want an object", name, tree.describe())
+	}
+	d := &document{name: name, text: text, tree: tree, seen: map[string]bool{}, read: map[string]bool{}}
+	return &File{doc: d, root: tree}, nil
+}
+
+// Name returns the name given to Parse, or the path.
+func (f *File) Name() string { return f.doc.name }
+
+// Err returns everything that the getters noted so far, each as `file: "key" is found, want wanted`.
+func (f *File) Err() error { return errors.Join(f.doc.errs...) }
+
+// Bytes returns the whole text, byte for byte as read but for what Set changed.
+func (f *File) Bytes() []byte { return f.doc.text }
+
+// Sub returns the object under a key, which may be nested ("a.b"); "" gives f itself. An object that is absent is
+// noted once; its getters then return defaults and note nothing more.
+func (f *File) Sub(key string) *File {
+	if key == "" {
+		return f
+	}
+	sub := &File{doc: f.doc, path: f.path + key + "."}
+	n := f.find(key)
+	switch {
+	case f.root == nil:
+	case n == nil:
+		f.note(key, "missing", "an object")
+	case n.kind != objectKind:
+		f.note(key, n.describe(), "an object")
+	default:
+		sub.root = n
+	}
+	return sub
+}
+
+// Has reports whether a key is there and not null.
+func (f *File) Has(key string) bool { return f.find(key) != nil }
+
+// Keys returns the keys of the object, in order.
+func (f *File) Keys() []string {
+	if f.root == nil {
+		return nil
+	}
+	keys := make([]string, len(f.root.members))
+	for i, m := range f.root.members {
+		keys[i] = m.key
+	}
+	return keys
+}
+
+// Fail notes an error about a key in the form of the getters: for values that only their user can judge.
+func (f *File) Fail(key, found, wanted string) { f.note(key, found, wanted) }
+
+// Unread returns the keys of this object that no getter of any File of the document has asked for, in order.
+func (f *File) Unread() []string {
+	var keys []string
+	for _, k := range f.Keys() {
+		if !f.doc.read[f.path+k] {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// find returns the value under a key that may be nested; nil when absent or null. A key that contains a dot is tried
+// as it stands first.
+func (f *File) find(key string) *node {
+	if f.root == nil {
+		return nil
+	}
+	n := f.root.get(key)
+	if n == nil && strings.Contains(key, ".") {
+		n = f.nested(strings.Split(key, "."))
+	}
+	if n != nil {
+		f.doc.read[f.path+key] = true
+	}
+	if n == nil || n.kind == nullKind {
+		return nil
+	}
+	return n
+}
+
+// nested follows a path of keys.
+func (f *File) nested(path []string) *node {
+	n := f.root
+	for i, key := range path {
+		if n = n.get(key); n != nil && i == 0 {
+			f.doc.read[f.path+key] = true
+		}
+	}
+	return n
+}
+
+// first returns the first key that is present.
+func (f *File) first(keys []string) (string, *node) {
+	for _, k := range keys {
+		if n := f.find(k); n != nil {
+			return k, n
+		}
+	}
+	return "", nil
+}
+
+// note adds an error once.
+func (f *File) note(key, found, wanted string) {
+	f.noteKeys([]string{key}, found, wanted)
+}
+
+// noteKeys adds an error about the spellings of one key.
+func (f *File) noteKeys(keys []string, found, wanted string) {
+	quoted := make([]string, len(keys))
+	for i, k := range keys {
+		quoted[i] = fmt.Sprintf("%q", f.path+k)
+	}
+	err := fmt.Errorf("%s: %s is %s, want %s", f.doc.name, strings.Join(quoted, " or "), found, wanted)
+	if !f.doc.seen[err.Error()] {
+		f.doc.seen[err.Error()] = true
+		f.doc.errs = append(f.doc.errs, err)
+	}
+}
+
+// describe is a value for an error message: short ones as written.
+func (n *node) describe() string {
+	switch n.kind {
+	case nullKind:
+		return "null"
+	case boolKind, numberKind:
+		return n.text
+	case stringKind:
+		if len(n.text) > 40 {
+			return fmt.Sprintf("%q...", n.text[:40])
+		}
+		return fmt.Sprintf("%q", n.text)
+	case listKind:
+		return fmt.Sprintf("a list of %d", len(n.list))
+	}
+	return "an object"
+}
