@@ -1,0 +1,83 @@
+package tokenizer
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var corpus = []string{
+	"the cat sat on the mat, the cat's hat sat on the cat",
+	"she sells sea shells by the sea shore; the shells she sells are sea shells",
+	"über naïve façade 日本語 日本 1234 12 🙂",
+}
+
+func TestTrainBPERoundTrip(t *testing.T) {
+	tok, err := TrainBPE(slices.Values(corpus), TrainOptions{VocabSize: 320,
+		SpecialTokens: []string{"<pad>", "<s>", "</s>"}, BOS: "<s>", EOS: "</s>"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tokenizer.json")
+	if err := tok.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tok.VocabSize() != 320 || again.VocabSize() != 320 || again.MaxID() != 319 {
+		t.Errorf("sizes %d %d %d, want 320", tok.VocabSize(), again.VocabSize(), again.MaxID())
+	}
+	for _, s := range append(corpus, "never seen: żółć\x00\n\n  x", "a<s>b", "") {
+		ids := tok.Encode(s, true)
+		if d := cmp.Diff(ids, again.Encode(s, true)); d != "" {
+			t.Errorf("%q after Save and Load: %s", s, d)
+		}
+		if len(ids) < 2 || ids[0] != 1 || ids[len(ids)-1] != 2 {
+			t.Errorf("%q: ids %v do not stand between <s> and </s>", s, ids)
+		}
+		if got := again.Decode(ids, true); got != strings.ReplaceAll(s, "<s>", "") {
+			t.Errorf("decoded %q, want %q", got, s)
+		}
+	}
+}
+
+func TestTrainBPEIsDeterministic(t *testing.T) {
+	var first strings.Builder
+	for i := range 5 {
+		tok, err := TrainBPE(slices.Values(corpus), TrainOptions{VocabSize: 400})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if _, err := tok.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = b
+		} else if b.String() != first.String() {
+			t.Fatal("two trainings differ")
+		}
+	}
+}
+
+func TestTrainOptionErrors(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		in   TrainOptions
+		want string
+	}{
+		{"small", TrainOptions{VocabSize: 100}, "VocabSize is 100"},
+		{"twice", TrainOptions{VocabSize: 300, SpecialTokens: []string{"a", "a"}}, "SpecialTokens[1]"},
+		{"bos", TrainOptions{VocabSize: 300, BOS: "<s>"}, "not in SpecialTokens"},
+		{"pattern", TrainOptions{VocabSize: 300, Pattern: "("}, "regular expression"},
+	} {
+		if _, err := TrainBPE(slices.Values(corpus), c.in); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
+		}
+	}
+}
