@@ -14,6 +14,9 @@ type File struct {
 	doc  *document
 	root *node  // the object; nil when it is absent
 	path string // of the object inside the document, "" or "text_config."
+
+	over *File           // where the keys of from are looked up first
+	from map[string]bool // nil for most
 }
 
 // document is what the Files of one text share.
@@ -84,6 +87,17 @@ func (f *File) Sub(key string) *File {
 	return sub
 }
 
+// SubOver is Sub, but the given keys are looked up in f itself first, and in the object only when f has none: for
+// packages that decide a few things for the model inside them.
+func (f *File) SubOver(key string, keys ...string) *File {
+	sub := *f.Sub(key)
+	sub.over, sub.from = f, map[string]bool{}
+	for _, k := range keys {
+		sub.from[k] = true
+	}
+	return &sub
+}
+
 // Has reports whether a key is there and not null.
 func (f *File) Has(key string) bool { return f.find(key) != nil }
 
@@ -116,6 +130,11 @@ func (f *File) Unread() []string {
 // find returns the value under a key that may be nested; nil when absent or null. A key that contains a dot is tried
 // as it stands first.
 func (f *File) find(key string) *node {
+	if f.from[key] {
+		if n := f.over.find(key); n != nil {
+			return n
+		}
+	}
 	if f.root == nil {
 		return nil
 	}

@@ -79,6 +79,15 @@ func TestGet(t *testing.T) {
 	}
 }
 
+func TestSubOver(t *testing.T) {
+	f := mustParse(t, `{"tied": false, "n": 1, "none": null, "text": {"tied": true, "n": 2, "none": 3}}`)
+	s := f.SubOver("text", "tied", "none", "gone")
+	got := []any{s.Bool("tied"), s.Int("n"), s.Int("none"), s.Has("gone"), f.Sub("text").Bool("tied")}
+	if diff := cmp.Diff([]any{false, 2, 3, false, true}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestErrorsCollect(t *testing.T) {
 	f := mustParse(t, `{"n": "64", "x": [], "b": 1, "s": 2, "list": [1, "2"], "half": 1.5, "act": "swosh",
 		"text": {"k": {}}, "big": 1e30, "rope": {"rope_type": 3}, "rope2": 5,
