@@ -1,0 +1,119 @@
+package tokenizer
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	tokenizersDir = flag.String("tokenizers", "", "folder with NAME/tokenizer.json and spm_NAME.model")
+	casesFile     = flag.String("cases", "", "JSON lines of texts and their ids")
+)
+
+// textCase is a text with what the reference makes of it.
+type textCase struct {
+	Tokenizer  string
+	Text       string
+	IDs        []int32
+	IDsSpecial []int32 `json:"ids_special"`
+	Decoded    string
+	Skipped    *string `json:"decoded_skip_special"` // of the ids with special tokens
+}
+
+func readCases(t *testing.T, path string) map[string][]textCase {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := map[string][]textCase{}
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<24)
+	for s.Scan() {
+		var c textCase
+		if err := json.Unmarshal(s.Bytes(), &c); err != nil {
+			t.Fatal(err)
+		}
+		out[c.Tokenizer] = append(out[c.Tokenizer], c)
+	}
+	if s.Err() != nil {
+		t.Fatal(s.Err())
+	}
+	return out
+}
+
+// check compares one case and returns what differs.
+func (c *textCase) check(tok *Tokenizer) []string {
+	var out []string
+	report := func(what string, same bool) {
+		if !same {
+			out = append(out, what)
+		}
+	}
+	ids := tok.Encode(c.Text, false)
+	report("ids", slices.Equal(ids, c.IDs))
+	special := c.IDs
+	if c.IDsSpecial != nil {
+		special = c.IDsSpecial
+	}
+	report("ids_special", slices.Equal(tok.Encode(c.Text, true), special))
+	report("decoded", tok.Decode(c.IDs, false) == c.Decoded)
+	skipped := c.Decoded
+	if c.Skipped != nil {
+		skipped = *c.Skipped
+	}
+	report("decoded_skip_special", tok.Decode(special, true) == skipped)
+	if full, err := tok.WithLimits(nil, nil).EncodeFull(c.Text, true); err != nil || !slices.Equal(full.IDs, special) {
+		out = append(out, "EncodeFull")
+	}
+	var b strings.Builder
+	stream := tok.Stream()
+	stream.SkipSpecial = false
+	for _, id := range c.IDs {
+		b.WriteString(stream.Push(id))
+	}
+	b.WriteString(stream.Flush())
+	report("stream", b.String() == c.Decoded)
+	return out
+}
+
+func TestPublishedTokenizers(t *testing.T) {
+	if *tokenizersDir == "" || *casesFile == "" {
+		t.Skip("needs published tokenizers: -tokenizers FOLDER -cases FILE (see testdata/README.md)")
+	}
+	for name, cases := range readCases(t, *casesFile) {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(*tokenizersDir, name)
+			if rest, ok := strings.CutPrefix(name, "spm:"); ok {
+				path = filepath.Join(*tokenizersDir, "spm_"+rest+".model")
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Skipf("not there: %v", err)
+			}
+			tok, err := Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			failed := 0
+			for i := range cases {
+				c := &cases[i]
+				if diff := c.check(tok); len(diff) > 0 {
+					if failed++; failed <= 3 {
+						t.Errorf("%q: %v differ; got ids %v, want %v; decoded %q, want %q", c.Text, diff,
+							tok.Encode(c.Text, false), c.IDs, tok.Decode(c.IDs, false), c.Decoded)
+					}
+				}
+			}
+			if failed > 0 {
+				t.Errorf("%d of %d cases differ", failed, len(cases))
+			}
+		})
+	}
+}
