@@ -1,0 +1,300 @@
+package gpu
+
+/*
+#include "vkshim.h"
+#include <stdlib.h>
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	vk "github.com/vulkan-go/vulkan"
+)
+
+// Options choose and configure a device. The zero value takes the best device.
+type Options struct {
+	Device     string // index in List or part of the name; "" takes the best: discrete, then integrated, then CPU
+	Validation bool   // run under the Khronos validation layer; its messages become errors
+
+	CacheDir string // pipeline cache folder; "" = vulcast/pipelines in the user's cache folder
+	NoCache  bool   // neither read nor write a pipeline cache file
+
+	// MaxMemory bounds device memory in bytes; 0 = what the driver says is free. Exceeding it is an out-of-memory error.
+	MaxMemory int64
+
+	forceStaging bool // tests: copy through staging buffers even where device memory is mapped
+	forceCuts    int  // tests: operations per submission, as on a device without timestamps
+}
+
+// Device is an open Vulkan device with one compute queue.
+type Device struct {
+	Info Info
+
+	opt    Options
+	in     *instance
+	pd     unsafe.Pointer
+	vk     *C.vk_dev
+	family uint32
+	types  []memoryType
+	heaps  []int64
+
+	queueMu  sync.Mutex // guards the queue, the command pool and inflight
+	pool     C.uint64_t
+	inflight map[*Recording]bool
+	lost     atomic.Bool
+
+	memMu    sync.Mutex // guards memory and staging
+	device   arenaSet   // blocks of persistent tensors
+	host     arenaSet   // blocks of mapped tensors
+	live     map[*storage]bool
+	total    int64 // bytes of device memory held
+	released atomic.Int64
+	staging  *stager
+
+	progMu   sync.Mutex // guards programs, layouts and pipelines
+	programs map[*Kernel]*program
+	progList []*program
+	layouts  [maxBindings + 1]layout
+	cache    C.uint64_t
+	cacheNew bool // pipelines were compiled since the cache file was written
+	dummy    *storage
+
+	warnMu   sync.Mutex
+	warnings []string
+}
+
+// layout is the descriptor set layout and pipeline layout of all kernels with n bindings.
+type layout struct{ set, pipe C.uint64_t }
+
+// List describes all Vulkan devices, in the order that Options.Device counts.
+func List() ([]Info, error) {
+	in, err := openInstance(false)
+	if err != nil {
+		return nil, err
+	}
+	defer in.close()
+	pds, err := in.devices()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Info, len(pds))
+	for k, pd := range pds {
+		var api uint32
+		list[k], api = describe(in, pd, k)
+		if c, err := newChooser(in, pd); err == nil {
+			c.choose(&list[k], api)
+			c.free()
+		}
+	}
+	return list, nil
+}
+
+// Open opens the device that o asks for. Without a loader, driver or matching device the error says what to install or
+// which devices there are.
+func Open(o Options) (*Device, error) {
+	in, err := openInstance(o.Validation)
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{opt: o, in: in, inflight: map[*Recording]bool{}, live: map[*storage]bool{},
+		programs: map[*Kernel]*program{}}
+	if err := d.open(); err != nil {
+		d.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *Device) open() error {
+	pds, err := d.in.devices()
+	if err != nil {
+		return err
+	}
+	infos, apis := make([]Info, len(pds)), make([]uint32, len(pds))
+	for k, pd := range pds {
+		infos[k], apis[k] = describe(d.in, pd, k)
+	}
+	k, err := pick(infos, d.opt.Device)
+	if err != nil {
+		return err
+	}
+	d.Info, d.pd = infos[k], pds[k]
+	if apis[k] < vk.MakeVersion(1, 2, 0) {
+		return fmt.Errorf("the device %s has Vulkan %s; 1.2 or later is needed", d.Info.Name, d.Info.API)
+	}
+	if err := d.queueFamily(); err != nil {
+		return err
+	}
+	if err := d.create(min(apis[k], d.in.version)); err != nil {
+		return err
+	}
+	d.memoryTypes()
+	if r := C.vkd_pool(d.vk, C.uint32_t(d.family), &d.pool); r != 0 {
+		return vkError("vkCreateCommandPool", r)
+	}
+	d.loadCache()
+	dummy, err := d.Alloc(U32, 64)
+	if err != nil {
+		return err
+	}
+	d.dummy = dummy.Named("dummy").st
+	if err := d.Write(dummy, make([]uint32, 64)); err != nil {
+		return err
+	}
+	return d.validation("opening the device")
+}
+
+// pick chooses a device by index, part of the name, or score.
+func pick(infos []Info, want string) (int, error) {
+	if n, err := strconv.Atoi(want); err == nil {
+		if n < 0 || n >= len(infos) {
+			return 0, fmt.Errorf("no Vulkan device %d; there are: %s", n, deviceList(infos))
+		}
+		return n, nil
+	}
+	score := map[string]int{"discrete": 5, "integrated": 4, "virtual": 3, "other": 2, "cpu": 1}
+	best := -1
+	for k := range infos {
+		match := strings.Contains(strings.ToLower(infos[k].Name), strings.ToLower(want))
+		if match && (best < 0 || score[infos[k].Type] > score[infos[best].Type]) {
+			best = k
+		}
+	}
+	if best < 0 {
+		return 0, fmt.Errorf("no Vulkan device has %q in its name; there are: %s", want, deviceList(infos))
+	}
+	return best, nil
+}
+
+func deviceList(infos []Info) string {
+	var s []string
+	for _, i := range infos {
+		s = append(s, fmt.Sprintf("%d: %s (%s)", i.Index, i.Name, i.Type))
+	}
+	return strings.Join(s, ", ")
+}
+
+// queueFamily prefers a family that computes without graphics: its submissions have less overhead and no display work.
+func (d *Device) queueFamily() error {
+	vulkanGo.Lock()
+	defer vulkanGo.Unlock()
+	pd := vkHandle[vk.PhysicalDevice](d.pd)
+	var n uint32
+	vk.GetPhysicalDeviceQueueFamilyProperties(pd, &n, nil)
+	list := make([]vk.QueueFamilyProperties, n)
+	vk.GetPhysicalDeviceQueueFamilyProperties(pd, &n, list)
+	found := false
+	for k := range list {
+		list[k].Deref()
+		flags := vk.QueueFlagBits(list[k].QueueFlags)
+		if flags&vk.QueueComputeBit == 0 || found && flags&vk.QueueGraphicsBit != 0 {
+			continue
+		}
+		d.family = uint32(k)
+		d.Info.HasTimestamps = list[k].TimestampValidBits >= 36 && d.Info.TimestampNanos > 0
+		if found || flags&vk.QueueGraphicsBit == 0 {
+			return nil
+		}
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("the device %s has no queue for compute", d.Info.Name)
+	}
+	return nil
+}
+
+func newChooser(in *instance, pd unsafe.Pointer) (*chooser, error) {
+	have, err := nameList(func(buf *C.char, n C.size_t) C.int { return C.vkp_extensions(in.gipa, in.inst, pd, buf, n) })
+	return &chooser{in: in, pd: pd, have: have}, err
+}
+
+// create makes the logical device with every optional feature that the runtime knows and the device has.
+func (d *Device) create(api uint32) error {
+	c, err := newChooser(d.in, d.pd)
+	if err != nil {
+		return err
+	}
+	defer c.free()
+	c.choose(&d.Info, api)
+	names := cNames(c.exts)
+	var missing *C.char
+	r := C.vkd_open(d.in.gipa, d.in.inst, d.pd, unsafe.Pointer(c.chain), C.uint32_t(d.family),
+		(*C.char)(unsafe.Pointer(&names[0])), C.uint32_t(len(c.exts)), &d.vk, &missing)
+	if r != 0 {
+		d.vk = nil
+		if missing != nil {
+			return fmt.Errorf("the driver of %s lacks the function %s", d.Info.Name, C.GoString(missing))
+		}
+		return vkError("vkCreateDevice for "+d.Info.Name, r)
+	}
+	return nil
+}
+
+// Close waits for the device, writes the pipeline cache file and frees everything. Recordings and tensors of the device must
+// not be used afterwards.
+func (d *Device) Close() {
+	if d.vk != nil {
+		C.vkd_idle(d.vk)
+		d.saveCache()
+		for rec := range d.inflight {
+			rec.busy = nil
+		}
+		d.closeStaging()
+		d.closePrograms()
+		d.closeMemory()
+		if d.pool != 0 {
+			C.vkd_pool_destroy(d.vk, d.pool)
+		}
+		C.vkd_close(d.vk)
+		d.vk = nil
+	}
+	if d.in != nil {
+		d.in.close()
+		d.in = nil
+	}
+}
+
+// Warnings returns what went wrong without stopping anything: an unusable pipeline cache file, warnings of the validation
+// layer.
+func (d *Device) Warnings() []string {
+	d.warnMu.Lock()
+	defer d.warnMu.Unlock()
+	return append([]string(nil), d.warnings...)
+}
+
+func (d *Device) warn(format string, args ...any) {
+	d.warnMu.Lock()
+	defer d.warnMu.Unlock()
+	if len(d.warnings) < 100 {
+		d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+	}
+}
+
+// validation turns collected validation messages into an error.
+func (d *Device) validation(while string) error {
+	errs, warnings := d.in.messages()
+	for _, w := range warnings {
+		d.warn("validation, %s: %s", while, w)
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	more := ""
+	if len(errs) > 5 {
+		more, errs = fmt.Sprintf("\n(and %d more)", len(errs)-5), errs[:5]
+	}
+	return fmt.Errorf("validation layer, while %s:\n%s%s", while, strings.Join(errs, "\n"), more)
+}
+
+// ErrDeviceLost is in the chain of errors after the driver gave up the device: a hang, a crash or an unplugged card. The
+// Device is unusable then; open it again and go on from the last saved state.
+var ErrDeviceLost = errors.New("the Vulkan device was lost")
+
+var errLostBefore = fmt.Errorf("%w earlier; open it again", ErrDeviceLost)
