@@ -1,0 +1,118 @@
+package nn
+
+import (
+	"math"
+
+	"github.com/vulcast/vulcast/runtime/gpu"
+)
+
+// AttentionAttrs are the constants of an attention.
+type AttentionAttrs struct {
+	Scale   float32    // of q k^T
+	Causal  bool       // query t sees keys up to Base+t
+	Window  int        // > 0: and only those nearer than Window positions, on both sides unless causal
+	Softcap float32    // > 0: scaled products are bounded to softcap * tanh(x / softcap)
+	Slopes  gpu.Tensor // F32 [H], ALiBi: slope * |distance| is subtracted; the zero Tensor means none
+	Dropout float32    // probability of dropping a weight in training
+	Key     uint32     // keeps the random numbers of different layers apart
+}
+
+// Attention is y = softmax(capped(scale q k^T) + bias - alibi, masked by the rule of Batch) v for groups of query heads that
+// share a key and value head.
+//
+//	q [B T H E]  k [B S K E]  v [B S K V], K divides H    y [B T H V] stored as activations
+//	bias F32 [1|B H T S] or the zero Tensor    sinks F32 [H], an extra logit without a value, or the zero Tensor
+//	lse F32 [B H T], the logarithm of the softmax's denominator, for AttentionGrad
+//
+// keys is the batch whose S and KeySeg rule the keys: b itself for self-attention. A query that sees no key gives y = 0 and
+// lse = -inf. Nothing of size T x S is stored. Source: FlashAttention-2, https://arxiv.org/abs/2307.08691.
+func (r *Recorder) Attention(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor, a AttentionAttrs) (y, lse gpu.Tensor) {
+	n, err := r.attentionCall(b, keys, q, k, v, bias, sinks, a)
+	if err != nil {
+		r.Fail(err)
+		return gpu.Tensor{}, gpu.Tensor{}
+	}
+	y = r.Alloc(r.Act, n.B, n.T, n.H, n.V)
+	lse = r.Alloc(gpu.F32, n.B, n.H, n.T)
+	if r.lanesFor(n) {
+		lanes := int(r.info().SubgroupSize)
+		spec := n.spec(uint32(lanes), uint32(max(1, min(4, 256/(n.E+n.V)*2))))
+		r.attentionRows(&r.K.AttentionLanes, n, func(rows int) int { return rows * n.K * ceilDiv(n.T*n.G, lanes) }, spec,
+			append(n.inputs(), gpu.Bind{T: sinks}, gpu.Bind{T: y, PerRow: true}, gpu.Bind{T: lse, PerRow: true}))
+		return y, lse
+	}
+	r.attentionTile(n, sinks, y, lse)
+	return y, lse
+}
+
+// attentionTile records the GPU kernel, with the keys split over workgroups when there are few rows and many keys.
+func (r *Recorder) attentionTile(n *attentionCall, sinks, y, lse gpu.Tensor) {
+	lanes, high := n.tile(r.info(), n.T*n.G, n.V)
+	rows := lanes / 4 * high
+	splits := r.keySplits(n, rows)
+	outY, outLse := y, lse
+	if splits > 1 {
+		outY = r.Alloc(gpu.F32, splits*n.B, n.T, n.H, n.V)
+		outLse = r.Alloc(gpu.F32, splits*n.B, n.H, n.T)
+		n.splits = splits
+	}
+	r.attentionRows(&r.K.AttentionTile, n, func(batch int) int { return batch * n.K * ceilDiv(n.T*n.G, rows) * n.splits },
+		n.spec(uint32(lanes), uint32(high)),
+		append(n.inputs(), gpu.Bind{T: sinks}, gpu.Bind{T: outY, PerRow: true}, gpu.Bind{T: outLse, PerRow: true}))
+	if splits > 1 {
+		total := n.B * n.T * n.H
+		r.DispatchLinear(&r.K.AttentionCombine, total, []uint32{uint32(min(128, ceilDiv(n.V, 4))), uint32(n.V)},
+			[]uint32{uint32(n.B), uint32(n.T), uint32(n.H), uint32(splits)}, outY, outLse, y, lse)
+		r.Free(outY, outLse)
+	}
+}
+
+// keySplits returns in how many parts the keys are worked on: enough for about 256 workgroups, of at least 64 keys each, and
+// only if the partial results need no splitting of their own.
+func (r *Recorder) keySplits(n *attentionCall, rows int) int {
+	groups := n.B * n.K * ceilDiv(n.T*n.G, rows)
+	splits := min(ceilDiv(256, groups), ceilDiv(n.S, 64), 64)
+	largest := max(n.largestBytes(), int64(splits)*int64(n.B*n.T*n.H*n.V)*4)
+	if n.T*n.G > 64 || splits < 2 || largest > r.info().MaxStorageBufferRange {
+		return 1
+	}
+	return splits
+}
+
+// attentionRows dispatches a kernel over the batch, in chunks where one binding cannot reach all of it.
+func (r *Recorder) attentionRows(k *gpu.Kernel, n *attentionCall, groups func(batch int) int, spec []uint32, binds []gpu.Bind) {
+	r.DispatchRows(k, n.B, groups, spec, func(batch int) []uint32 { return n.push(0, groups(batch)) }, binds...)
+}
+
+// lanesFor tells whether the kernels for CPU drivers are used: they keep whole rows in registers.
+func (r *Recorder) lanesFor(n *attentionCall) bool { return r.info().IsCPU && n.E+n.V <= 512 }
+
+// tile chooses the lanes and the vec4s of rows per lane of a tile kernel that keeps rows of the given width in registers.
+func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) {
+	switch {
+	case rows <= 8:
+		return 32, 1
+	case rows > 32 && width <= 128 && info.SharedBytes >= 32<<10:
+		return 128, 2
+	}
+	return 128, 1
+}
+
+// push is the push-constant block of lib/attention.glsl.
+func (n *attentionCall) push(batch, groups int) []uint32 {
+	return []uint32{uint32(n.T), uint32(n.S), uint32(n.K), uint32(batch), uint32(groups), uint32(n.window), uint32(n.biasBatches),
+		uint32(n.splits), math.Float32bits(n.scale), math.Float32bits(n.softcap)}
+}
+
+// spec is the specialization of lib/attention.glsl: lanes, the common constants, and the kernel's own.
+func (n *attentionCall) spec(lanes uint32, own ...uint32) []uint32 {
+	return append([]uint32{lanes, uint32(n.E), uint32(n.V), uint32(n.G), n.flags}, own...)
+}
+
+// inputs are bindings 0 to 7 of every attention kernel.
+func (n *attentionCall) inputs() []gpu.Bind {
+	return []gpu.Bind{{T: n.q, PerRow: true}, {T: n.k, PerRow: true}, {T: n.v, PerRow: true}, {T: n.seg, PerRow: true},
+		{T: n.keySeg, PerRow: true}, {T: n.base}, {T: n.bias, PerRow: n.biasBatches > 1}, {T: n.slopes}}
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -1,0 +1,118 @@
+package nn
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vulcast/vulcast/runtime/gpu"
+)
+
+// attentionCall is one attention with its arguments checked.
+type attentionCall struct {
+	B, T, S, H, K, G, E, V int // G = H/K query heads share a key head
+	q, k, v, bias          gpu.Tensor
+	seg, keySeg, base      gpu.Tensor
+	slopes                 gpu.Tensor
+	flags                  uint32 // FLAGS of lib/attention.glsl
+	window, biasBatches    int
+	splits                 int
+	scale, softcap         float32
+}
+
+// The bits of FLAGS.
+const (
+	flagCausal = 1 << iota
+	flagWindow
+	flagSoftcap
+	flagBias
+	flagSlopes
+	flagSinks
+	flagBase
+	flagSeg
+	flagKeySeg
+)
+
+// attentionCall checks shapes and types, so that no kernel reads outside a tensor.
+func (r *Recorder) attentionCall(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor, a AttentionAttrs) (*attentionCall, error) {
+	n := &attentionCall{B: b.B, T: b.T, S: keys.S, H: q.Dim(2), K: k.Dim(2), E: q.Dim(3), V: v.Dim(3), q: q, k: k, v: v, bias: bias,
+		seg: b.Seg, keySeg: keys.KeySeg, slopes: a.Slopes, scale: a.Scale, softcap: a.Softcap, splits: 1, biasBatches: 1}
+	if n.H < 1 || n.K < 1 || n.H%n.K != 0 || n.E < 1 || n.V < 1 || n.T < 1 || n.S < 1 {
+		return nil, fmt.Errorf("attention: q %v, k %v, v %v: want [B T H E], [B S K E], [B S K V] with K dividing H", q, k, v)
+	}
+	n.G = n.H / n.K
+	for _, want := range []struct {
+		name     string
+		t        gpu.Tensor
+		dims     []int
+		optional bool
+	}{
+		{"q", q, []int{n.B, n.T, n.H, n.E}, false},
+		{"k", k, []int{n.B, n.S, n.K, n.E}, false},
+		{"v", v, []int{n.B, n.S, n.K, n.V}, false},
+		{"sinks", sinks, []int{n.H}, true},
+		{"slopes", a.Slopes, []int{n.H}, true},
+		{"Seg", n.seg, []int{n.B, n.T}, true},
+		{"KeySeg", n.keySeg, []int{n.B, n.S}, true},
+	} {
+		if !(want.optional && want.t.Shape == nil) && !slices.Equal(want.t.Shape, want.dims) {
+			return nil, fmt.Errorf("attention: %s is %v, want shape %v", want.name, want.t, want.dims)
+		}
+	}
+	if err := n.bits(b, sinks, a); err != nil {
+		return nil, err
+	}
+	return n, n.storage(r, a)
+}
+
+// bits sets the flags and what goes with each.
+func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error {
+	set := func(on bool, bit uint32) {
+		if on {
+			n.flags |= bit
+		}
+	}
+	set(a.Causal, flagCausal)
+	set(a.Window > 0, flagWindow)
+	set(a.Softcap > 0, flagSoftcap)
+	set(n.bias.Shape != nil, flagBias)
+	set(a.Slopes.Shape != nil, flagSlopes)
+	set(sinks.Shape != nil, flagSinks)
+	if b.Base.Shape != nil {
+		n.base = b.Base
+		set(true, flagBase)
+	}
+	set(n.seg.Shape != nil, flagSeg)
+	set(n.keySeg.Shape != nil, flagKeySeg)
+	n.window = max(a.Window, 0)
+	if n.bias.Shape == nil {
+		return nil
+	}
+	n.biasBatches = n.bias.Dim(0)
+	if n.biasBatches != 1 && n.biasBatches != n.B || !slices.Equal(n.bias.Shape[1:], []int{n.H, n.T, n.S}) {
+		return fmt.Errorf("attention: bias is %v, want shape [%d %d %d %d] or [1 ...]", n.bias, n.B, n.H, n.T, n.S)
+	}
+	return nil
+}
+
+// storage checks element types, and what rows of 16-bit elements need.
+func (n *attentionCall) storage(r *Recorder, a AttentionAttrs) error {
+	for _, t := range []gpu.Tensor{n.bias, n.slopes} {
+		if t.Shape != nil && t.Type != gpu.F32 {
+			return fmt.Errorf("attention: %v: bias and slopes must be F32", t)
+		}
+	}
+	half := r.Act != gpu.F32 || n.q.Type != gpu.F32 || n.k.Type != gpu.F32 || n.v.Type != gpu.F32
+	if half && (n.E%4 != 0 || n.V%4 != 0) {
+		return fmt.Errorf("attention: head widths %d and %d must be multiples of 4 in 16-bit storage; use f32 activations", n.E, n.V)
+	}
+	if a.Dropout > 0 && r.Training {
+		return fmt.Errorf("attention: dropout %g of the attention weights is not available in training; set attention_dropout to 0",
+			a.Dropout)
+	}
+	return nil
+}
+
+// largestBytes is the size of the largest input.
+func (n *attentionCall) largestBytes() int64 {
+	return max(n.q.Bytes(), n.k.Bytes(), n.v.Bytes(), n.bias.Bytes())
+}
