@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -166,4 +167,21 @@ func (a *addedSet) adjust(s string, m span, last int, t *AddedToken) (start, end
 		end = len(s) - len(strings.TrimLeftFunc(s[end:], isSpace))
 	}
 	return start, end, true
+}
+
+// fixedAdded is newAddedSet for tokens whose ids are right as they are.
+func fixedAdded(tokens []AddedToken, v *vocab) (*addedSet, error) {
+	a := &addedSet{byContent: map[string]int32{}, byID: map[int32]*AddedToken{},
+		special: map[string]bool{}, display: map[int32]string{}}
+	for _, t := range tokens {
+		if s, taken := v.token(t.ID); taken && s != t.Content || a.byID[t.ID] != nil || t.Content == "" || t.ID < 0 {
+			return nil, fmt.Errorf("special token %q: the id %d is taken or wrong, or the token is empty", t.Content, t.ID)
+		}
+		a.byContent[t.Content] = t.ID
+		a.byID[t.ID] = &t
+		a.special[t.Content] = t.Special
+		a.list = append(a.list, t)
+	}
+	a.index()
+	return a, nil
 }

@@ -65,10 +65,25 @@ func escapeGlob(s string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }
 
+// loadFile tells the kind of a file by its name and beginning.
 func loadFile(path string) (*Tokenizer, error) {
 	data, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return Parse(data)
+	switch ext := filepath.Ext(path); {
+	case filepath.Base(path) == "vocab.txt":
+		return ParseVocabTxt(data)
+	case filepath.Base(path) == "vocab.json":
+		merges, err := readFile(filepath.Join(filepath.Dir(path), "merges.txt"))
+		if err != nil {
+			return nil, err
+		}
+		return ParseVocabMerges(data, merges)
+	case ext == ".tiktoken" || ext != ".json" && looksLikeRanks(data):
+		return ParseTiktoken(data, TiktokenOptions{})
+	case ext == ".json" || len(data) > 0 && data[0] == '{':
+		return Parse(data)
+	}
+	return ParseSentencePiece(data)
 }

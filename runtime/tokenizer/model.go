@@ -27,6 +27,7 @@ type work struct {
 	buf     []byte
 	pieces  []text
 	scratch []span
+	rev     map[int32][2]int32 // see bpe.note
 }
 
 // errUnknown is the error for text that the vocabulary cannot express.

@@ -87,6 +87,10 @@ type bpe struct {
 	bytes        [256]int32 // ids of <0x00> ... <0xFF>, -1 where missing
 	raw          bool       // words are bytes still to be read as byte-level runes
 	rawIDs       [256]int32 // with raw: the id of every byte's symbol, -1 where missing
+
+	// for sentencepiece models
+	unused map[int32]bool   // results that are split again in the end
+	others map[string]int32 // ids of runes that are no pieces
 }
 
 func (m *bpe) vocabulary() *vocab { return m.vocab }

@@ -17,6 +17,7 @@ func (m *bpe) mergeLong(w *work) {
 	for i := 0; i+1 < len(s); i++ {
 		if r := m.merges.get(s[i].id, s[i+1].id); r.rank != noMerge {
 			h = append(h, candidate{r.rank, r.id, int32(i)})
+			m.note(w, r, s[i].id, s[i+1].id)
 		}
 	}
 	for i := len(h)/2 - 1; i >= 0; i-- {
@@ -39,13 +40,24 @@ func (m *bpe) mergeLong(w *work) {
 		}
 		s[b].end = -1
 		if p := s[a].prev; p >= 0 {
-			h = pushCandidate(h, m.merges.get(s[p].id, s[a].id), p)
+			r := m.merges.get(s[p].id, s[a].id)
+			h = pushCandidate(h, r, p)
+			m.note(w, r, s[p].id, s[a].id)
 		}
 		if n := s[a].next; n >= 0 {
-			h = pushCandidate(h, m.merges.get(s[a].id, s[n].id), a)
+			r := m.merges.get(s[a].id, s[n].id)
+			h = pushCandidate(h, r, a)
+			m.note(w, r, s[a].id, s[n].id)
 		}
 	}
 	w.heap = h
+}
+
+// note remembers what a token was made of that is to be split again.
+func (m *bpe) note(w *work, r mergeRule, left, right int32) {
+	if m.unused != nil && r.rank != noMerge && m.unused[r.id] {
+		w.rev[r.id] = [2]int32{left, right}
+	}
 }
 
 func (r mergeRule) idOr(none int32) int32 {

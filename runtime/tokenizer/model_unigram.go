@@ -20,6 +20,7 @@ type unigram struct {
 	trie         *trie
 	minScore     float64
 	bytes        [256]int32
+	single       bool // add up in single precision, as sentencepiece does
 }
 
 func (m *unigram) vocabulary() *vocab { return m.vocab }
@@ -113,6 +114,9 @@ func (m *unigram) lattice(word string, w *work) error {
 	}
 	reach := func(at int, score float64, id int32, from int) {
 		if n := &nodes[at]; n.from < 0 || score > n.score {
+			if m.single {
+				score = float64(float32(score))
+			}
 			*n = latticeNode{score, id, int32(from)}
 		}
 	}
@@ -133,7 +137,11 @@ func (m *unigram) lattice(word string, w *work) error {
 			if m.unk < 0 {
 				return fmt.Errorf("Unigram: %q is not in the vocabulary and the file has no unk_id", word[i:i+size])
 			}
-			reach(i+size, m.minScore-unkPenalty+base, m.unk, i)
+			score := m.minScore - unkPenalty + base
+			if m.single {
+				score = float64(float32(m.minScore-unkPenalty) + float32(base))
+			}
+			reach(i+size, score, m.unk, i)
 		}
 		i += size
 	}

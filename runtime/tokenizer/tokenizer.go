@@ -24,6 +24,7 @@ type Tokenizer struct {
 	around  bool                       // the post-processor puts before and behind around one text
 	before  []int32
 	behind  []int32
+	source  []byte // the file of a sentencepiece model, which Save writes back
 	works   sync.Pool
 }
 
