@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// File is a configuration, or one object inside it. Getters never fail at once: what is missing or has the wrong type
-// is noted, the zero value returned, and Err gives the list. Not for use by several goroutines at once.
+// File is a configuration, or one object inside it. Getters never fail at once: what is missing or has the
+// wrong type is noted, the zero value returned, and Err gives the list. Not for use by several goroutines at
+// once.
 type File struct {
 	doc  *document
 	root *node  // the object; nil when it is absent
@@ -67,8 +68,8 @@ func (f *File) Err() error { return errors.Join(f.doc.errs...) }
 // Bytes returns the whole text, byte for byte as read but for what Set changed.
 func (f *File) Bytes() []byte { return f.doc.text }
 
-// Sub returns the object under a key, which may be nested ("a.b"); "" gives f itself. An object that is absent is
-// noted once; its getters then return defaults and note nothing more.
+// Sub returns the object under a key, which may be nested ("a.b"); "" gives f itself. An object that is
+// absent is noted once; its getters then return defaults and note nothing more.
 func (f *File) Sub(key string) *File {
 	if key == "" {
 		return f
@@ -87,8 +88,8 @@ func (f *File) Sub(key string) *File {
 	return sub
 }
 
-// SubOver is Sub, but the given keys are looked up in f itself first, and in the object only when f has none: for
-// packages that decide a few things for the model inside them.
+// SubOver is Sub, but the given keys are looked up in f itself first, and in the object only when f has none:
+// for packages that decide a few things for the model inside them.
 func (f *File) SubOver(key string, keys ...string) *File {
 	sub := *f.Sub(key)
 	sub.over, sub.from = f, map[string]bool{}
@@ -127,8 +128,8 @@ func (f *File) Unread() []string {
 	return keys
 }
 
-// find returns the value under a key that may be nested; nil when absent or null. A key that contains a dot is tried
-// as it stands first.
+// find returns the value under a key that may be nested; nil when absent or null. A key that contains a dot
+// is tried as it stands first.
 func (f *File) find(key string) *node {
 	if f.from[key] {
 		if n := f.over.find(key); n != nil {

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// get returns the value of the first key present, read by conv. Without any key: def, or an error when need is set.
+// get returns the value of the first key present, read by conv. Without any key: def, or an error when need
+// is set.
 func get[T any](f *File, need bool, def T, want string, keys []string, conv func(*node) (T, bool)) T {
 	key, n := f.first(keys)
 	if n == nil {
@@ -116,8 +117,8 @@ func (f *File) BoolsOr(def []bool, keys ...string) []bool {
 	return get(f, false, def, "a list of true and false", keys, list(boolean))
 }
 
-// OneOf returns a string that must be one of the allowed ones, or def when no key is there: an activation, a layer
-// type. Any other value is noted with the whole list.
+// OneOf returns a string that must be one of the allowed ones, or def when no key is there: an activation, a
+// layer type. Any other value is noted with the whole list.
 func (f *File) OneOf(def string, allowed []string, keys ...string) string {
 	key, _ := f.first(keys)
 	v := f.StringOr(def, keys...)
@@ -132,7 +133,8 @@ func (f *File) OneOf(def string, allowed []string, keys ...string) string {
 	return def
 }
 
-// Any returns a value as Go data (map[string]any, []any, string, bool, int, float64), nil when no key is there.
+// Any returns a value as Go data (map[string]any, []any, string, bool, int, float64), nil when no key is
+// there.
 func (f *File) Any(keys ...string) any {
 	_, n := f.first(keys)
 	if n == nil {

@@ -291,8 +291,8 @@ func (n *node) integer() (int, bool) {
 	return int(v), true
 }
 
-// any returns the value as encoding/json would, but numbers as int where whole and written without a fraction, else
-// float64.
+// any returns the value as encoding/json would, but numbers as int where whole and written without a
+// fraction, else float64.
 func (n *node) any() any {
 	switch n.kind {
 	case boolKind:

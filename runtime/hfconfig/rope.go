@@ -1,7 +1,8 @@
 package hfconfig
 
 // RopeScaling is how a model's rotary positions are scaled, from either form of the configuration: the older
-// rope_scaling object with "type" or "rope_type", or the newer rope_parameters with "rope_type" and "rope_theta".
+// rope_scaling object with "type" or "rope_type", or the newer rope_parameters with "rope_type" and
+// "rope_theta".
 type RopeScaling struct {
 	Type   string         // "default" when nothing is said
 	Values map[string]any // the object's members, as File.Any gives them; nil when there is none

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Set replaces the value of a key of this object, or adds the key at its end, and changes no other byte of the text.
-// value is anything that encoding/json writes. Files of the same document see the change.
+// Set replaces the value of a key of this object, or adds the key at its end, and changes no other byte of
+// the text. value is anything that encoding/json writes. Files of the same document see the change.
 //
 // Errors: this object is absent, or value has no JSON form.
 func (f *File) Set(key string, value any) error {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Widen converts raw little-endian elements of a floating-point type to float32. F64 is rounded to the nearest
-// float32 (ties to even); all other types are exact.
+// Widen converts raw little-endian elements of a floating-point type to float32. F64 is rounded to the
+// nearest float32 (ties to even); all other types are exact.
 //
 // Errors: a type that is not floating-point, a raw length that does not match dst.
 func Widen(t DType, raw []byte, dst []float32) error {
@@ -43,8 +43,8 @@ func Widen(t DType, raw []byte, dst []float32) error {
 	return nil
 }
 
-// Narrow converts float32 values to raw little-endian elements of F32, F64, F16 or BF16, rounding to nearest, ties
-// to even, as a checkpoint of that type is written.
+// Narrow converts float32 values to raw little-endian elements of F32, F64, F16 or BF16, rounding to nearest,
+// ties to even, as a checkpoint of that type is written.
 func Narrow(t DType, src []float32, dst []byte) error {
 	if want := len(src) * t.Bits() / 8; len(dst) != want {
 		return fmt.Errorf("%d bytes for %d elements of %s, want %d", len(dst), len(src), t, want)
@@ -120,8 +120,8 @@ func ToF16(v float32) uint16 {
 
 // eightBit returns the float32 value of each byte of an 8-bit floating-point type.
 //
-// E4M3 (FN) has one NaN per sign and no infinity; E5M2 is IEEE-like; the FNUZ forms have a bias one larger, one
-// zero, and 0x80 as their only NaN. Source: arXiv:2209.05433, arXiv:2206.02915.
+// E4M3 (FN) has one NaN per sign and no infinity; E5M2 is IEEE-like; the FNUZ forms have a bias one larger,
+// one zero, and 0x80 as their only NaN. Source: arXiv:2209.05433, arXiv:2206.02915.
 func eightBit(t DType) *[256]float32 {
 	mant, bias, ieee, uz := 3, 7, false, false
 	switch t {

@@ -31,8 +31,8 @@ const (
 	U64      DType = "U64"
 )
 
-// layout says how many bits an element takes, and the place of its type in a file: writers put types of a higher
-// rank first, so that every tensor starts at a multiple of its element size.
+// layout says how many bits an element takes, and the place of its type in a file: writers put types of a
+// higher rank first, so that every tensor starts at a multiple of its element size.
 type layout struct {
 	bits int
 	rank int
@@ -92,7 +92,8 @@ func layoutOf(t DType) (layout, bool) {
 // Known reports whether t is an element type of the format.
 func (t DType) Known() bool { _, ok := layoutOf(t); return ok }
 
-// Float reports whether Widen can read t as float32: floating-point types of 8 bits and more that are not scales.
+// Float reports whether Widen can read t as float32: floating-point types of 8 bits and more that are not
+// scales.
 func (t DType) Float() bool {
 	switch t {
 	case F64, F32, F16, BF16, F8E4M3, F8E5M2, F8E4M3UZ, F8E5M2UZ:

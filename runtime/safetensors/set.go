@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Set is the tensors of one file, or of the shards of one model. Methods may be called from several goroutines.
+// Set is the tensors of one file, or of the shards of one model. Methods may be called from several
+// goroutines.
 type Set struct {
 	path    string
 	shards  []shard
@@ -39,8 +40,9 @@ type Index struct {
 	WeightMap map[string]string          // tensor name -> file name, in the folder of the index
 }
 
-// Open maps a model's tensors: path is a .safetensors file, an index (*.safetensors.index.json), or a folder with
-// either (model.safetensors.index.json, model.safetensors, or a single other .safetensors file, in this order).
+// Open maps a model's tensors: path is a .safetensors file, an index (*.safetensors.index.json), or a folder
+// with either (model.safetensors.index.json, model.safetensors, or a single other .safetensors file, in this
+// order).
 //
 // Errors name the file, the tensor and what is wrong; see the package comment.
 func Open(path string) (*Set, error) {
@@ -213,8 +215,8 @@ func (s *Set) Info(name string) (Info, bool) {
 	return e.Info, ok
 }
 
-// Raw returns the bytes of a tensor as they are in the file. They are mapped: do not write to them, nor use them
-// after Close.
+// Raw returns the bytes of a tensor as they are in the file. They are mapped: do not write to them, nor use
+// them after Close.
 func (s *Set) Raw(name string) ([]byte, error) {
 	e, ok := s.tensors[name]
 	if !ok {

@@ -15,8 +15,8 @@ import (
 	"unicode/utf8"
 )
 
-// Tensor is one tensor to write. Body is called once, when its bytes are due, and must write exactly the bytes
-// that type and shape need; so a model larger than memory can be written.
+// Tensor is one tensor to write. Body is called once, when its bytes are due, and must write exactly the
+// bytes that type and shape need; so a model larger than memory can be written.
 type Tensor struct {
 	Name  string
 	DType DType
@@ -52,8 +52,8 @@ func Sort(tensors []Tensor) {
 // BASE-00001-of-0000N.safetensors and BASE.safetensors.index.json when they do not fit one file. Files of an
 // earlier Write with the same base that are no longer part of the model are removed at the end.
 //
-// All files are complete and synced under temporary names before the first is renamed; on an error before that
-// (a full disk, a Body that fails) dir is as it was. It returns the names of the files written.
+// All files are complete and synced under temporary names before the first is renamed; on an error before
+// that (a full disk, a Body that fails) dir is as it was. It returns the names of the files written.
 func Write(dir string, tensors []Tensor, o Options) ([]string, error) {
 	if o.Base == "" {
 		o.Base = "model"
@@ -270,8 +270,8 @@ func stage(dir, name string, write func(io.Writer) error) (pending, error) {
 
 // commit renames the staged files, the index last, and removes what an earlier model of the same base left.
 //
-// When a new shard takes an old one's name, the old index goes first: a crash between two renames then leaves a
-// folder that is refused, not one that mixes two models.
+// When a new shard takes an old one's name, the old index goes first: a crash between two renames then leaves
+// a folder that is refused, not one that mixes two models.
 func commit(dir, base string, files []pending) ([]string, error) {
 	old, err := leftovers(dir, base)
 	if err != nil {
