@@ -72,12 +72,28 @@ func (f Fetcher) Own(dir string, packages ...string) error {
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	download := []string{"-o", "APT::Sandbox::User=", "download"} // apt's own user may not enter this folder
-	if err := f.run(tmp, "apt-get", append(download, packages...)...); err != nil {
-		return fmt.Errorf("download %s: %w (an empty package list is filled by `apt-get update`)",
-			strings.Join(packages, " "), err)
+	if err := f.download(tmp, packages); err != nil {
+		return fmt.Errorf("download %s: %w", strings.Join(packages, " "), err)
 	}
 	return f.unpack(tmp, dir)
+}
+
+// download puts package files of the machine's own release into dir. A machine whose package lists are missing
+// or out of date gets them renewed first, which root alone may do.
+func (f Fetcher) download(dir string, packages []string) error {
+	args := []string{"-o", "APT::Sandbox::User=", "download"} // apt's own user may not enter this folder
+	args = append(args, packages...)
+	err := f.run(dir, "apt-get", args...)
+	if err == nil {
+		return nil
+	}
+	if os.Geteuid() != 0 {
+		return fmt.Errorf("%w (if the package lists are old or missing, `sudo apt-get update` renews them)", err)
+	}
+	if err := f.run("", "apt-get", "-o", "DPkg::Lock::Timeout=300", "update"); err != nil {
+		return err
+	}
+	return f.run(dir, "apt-get", args...)
 }
 
 // unpack unpacks every package file in from into dir/root, through a temporary folder beside it.
