@@ -1,4 +1,10 @@
 package shaders
 
-// optimizerSources lists the optimizer kernels.
-func optimizerSources() []Source { return nil }
+// optimizerSources lists the kernels that update parameters.
+func optimizerSources() []Source {
+	return []Source{
+		{Name: "square_sums", Template: "square_sums.comp.tmpl"},
+		{Name: "grad_norm", Template: "grad_norm.comp.tmpl"},
+		{Name: "adamw", Template: "adamw.comp.tmpl"},
+	}
+}

@@ -22,7 +22,8 @@ type Source struct {
 // Sources lists every library kernel, sorted by family.
 func Sources() []Source {
 	var all []Source
-	for _, family := range [][]Source{rowSources(), matmulSources(), embedSources(), lossSources(), optimizerSources()} {
+	for _, family := range [][]Source{rowSources(), matmulSources(), embedSources(), lossSources(), optimizerSources(),
+		attentionSources(), ropeSources(), cacheSources()} {
 		all = append(all, family...)
 	}
 	return all

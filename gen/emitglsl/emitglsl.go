@@ -90,7 +90,7 @@ func parse(file string) (*template.Template, error) {
 
 func functions() template.FuncMap {
 	all := sprig.HermeticTxtFuncMap()
-	f := template.FuncMap{"buffer": buffer, "ibuffer": ibuffer, "fbuffer": fbuffer, "ubuffer": ubuffer}
+	f := template.FuncMap{"buffer": buffer, "buffer64": buffer64, "ibuffer": ibuffer, "fbuffer": fbuffer, "ubuffer": ubuffer}
 	for _, name := range sprigNames {
 		f[name] = all[name]
 	}
@@ -108,4 +108,10 @@ func tidy(text string) string {
 		lines = append(lines, line)
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// partial renders lib/NAME.glsl on its own.
+func partial(name string) (string, error) {
+	text, err := shaders.FS.ReadFile("lib/" + name + ".glsl")
+	return string(text), err
 }

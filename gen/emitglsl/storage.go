@@ -22,20 +22,31 @@ var access = map[string]struct {
 //	vec4  x4(uint i)             elements 4i .. 4i+3
 //	void  x8(uint i, out vec4 a, out vec4 b)   elements 8i .. 8i+7: one 16-byte load for 16-bit storage
 //	void  setX(uint i, float v)  f32 storage only
+//	void  setX2(uint i, vec2 v)  elements 2i, 2i+1, rounded to nearest even
 //	void  setX4(uint i, vec4 v)  elements 4i .. 4i+3, rounded to nearest even
 //
 // The same bytes are declared as words of 4, 8 and 16 bytes, so that drivers issue the widest load.
 func buffer(binding int, name, mode string) (string, error) {
+	return typed(binding, name, mode, declareViews+readers, writers)
+}
+
+// buffer64 is buffer for devices with 64-bit integers whose loads cost by the word, not by the byte (lavapipe).
+func buffer64(binding int, name, mode string) (string, error) {
+	return typed(binding, name, mode, declareViews64+readers64, writers64)
+}
+
+func typed(binding int, name, mode, read, write string) (string, error) {
 	a, ok := access[mode]
 	if !ok {
 		return "", fmt.Errorf("buffer %d %s: access is %q, want read, write or readwrite", binding, name, mode)
 	}
-	text := declareViews
+	views, readers, _ := strings.Cut(read, "\n\n")
+	text := views + "\n"
 	if a.read {
-		text += readers
+		text += "\n" + readers
 	}
 	if a.write {
-		text += writers
+		text += write
 	}
 	return strings.NewReplacer(
 		"NAME", name, "CAP", capital(name), "BINDING", fmt.Sprint(binding), "ID", fmt.Sprint(100+binding),
@@ -74,9 +85,56 @@ void NAME8(uint i, out vec4 a, out vec4 b) {
 
 const writers = `
 void setCAP(uint i, float v) { NAMEWord[i] = floatBitsToUint(v); }
+void setCAP2(uint i, vec2 v) {
+    if (NAMEType == F32) NAMEPair[i] = floatBitsToUint(v);
+    else NAMEWord[i] = pack2(NAMEType, v);
+}
 void setCAP4(uint i, vec4 v) {
     if (NAMEType == F32) NAMEQuad[i] = floatBitsToUint(v);
     else NAMEPair[i] = uvec2(pack2(NAMEType, v.xy), pack2(NAMEType, v.zw));
+}
+`
+
+const declareViews64 = `
+layout(constant_id = ID) const uint NAMEType = 0;
+layout(binding = BINDING, std430) QUAL buffer CAPWords { uint NAMEWord[]; };
+layout(binding = BINDING, std430) QUAL buffer CAPPairs { uint64_t NAMEPair[]; };
+layout(binding = BINDING, std430) QUAL buffer CAPQuads { u64vec2 NAMEQuad[]; };
+layout(binding = BINDING, std430) QUAL buffer CAPOcts { u64vec4 NAMEOct[]; };
+`
+
+const readers64 = `
+float NAME(uint i) {
+    if (NAMEType == F32) return uintBitsToFloat(NAMEWord[i]);
+    const vec2 v = unpack2(NAMEType, NAMEWord[i >> 1]);
+    return (i & 1u) == 0u ? v.x : v.y;
+}
+vec4 NAME4(uint i) {
+    if (NAMEType == F32) return floats(NAMEQuad[i]);
+    return widen(NAMEType, NAMEPair[i]);
+}
+void NAME8(uint i, out vec4 a, out vec4 b) {
+    if (NAMEType == F32) {
+        const u64vec4 w = NAMEOct[i];
+        a = floats(w.xy);
+        b = floats(w.zw);
+        return;
+    }
+    const u64vec2 w = NAMEQuad[i];
+    a = widen(NAMEType, w.x);
+    b = widen(NAMEType, w.y);
+}
+`
+
+const writers64 = `
+void setCAP(uint i, float v) { NAMEWord[i] = floatBitsToUint(v); }
+void setCAP2(uint i, vec2 v) {
+    if (NAMEType == F32) NAMEPair[i] = pack64(floatBitsToUint(v));
+    else NAMEWord[i] = pack2(NAMEType, v);
+}
+void setCAP4(uint i, vec4 v) {
+    if (NAMEType == F32) NAMEQuad[i] = u64vec2(pack64(floatBitsToUint(v.xy)), pack64(floatBitsToUint(v.zw)));
+    else NAMEPair[i] = pack64(uvec2(pack2(NAMEType, v.xy), pack2(NAMEType, v.zw)));
 }
 `
 

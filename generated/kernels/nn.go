@@ -12,9 +12,111 @@ import (
 var (
 	//go:embed sum_rows.spv
 	codeSumRows string
+	//go:embed matmul_lanes64_nt.spv
+	codeMatmulLanes64Nt string
+	//go:embed matmul_lanes_nt.spv
+	codeMatmulLanesNt string
+	//go:embed matmul_tile_nt.spv
+	codeMatmulTileNt string
+	//go:embed matmul_lanes64_nn.spv
+	codeMatmulLanes64Nn string
+	//go:embed matmul_lanes_nn.spv
+	codeMatmulLanesNn string
+	//go:embed matmul_tile_nn.spv
+	codeMatmulTileNn string
+	//go:embed matmul_lanes64_tn.spv
+	codeMatmulLanes64Tn string
+	//go:embed matmul_lanes_tn.spv
+	codeMatmulLanesTn string
+	//go:embed matmul_tile_tn.spv
+	codeMatmulTileTn string
+	//go:embed matmul_lanes64_tt.spv
+	codeMatmulLanes64Tt string
+	//go:embed matmul_lanes_tt.spv
+	codeMatmulLanesTt string
+	//go:embed matmul_tile_tt.spv
+	codeMatmulTileTt string
+	//go:embed matmul_few.spv
+	codeMatmulFew string
+	//go:embed matmul_join.spv
+	codeMatmulJoin string
+	//go:embed embed.spv
+	codeEmbed string
+	//go:embed embed_links.spv
+	codeEmbedLinks string
+	//go:embed embed_grad.spv
+	codeEmbedGrad string
+	//go:embed cross_entropy.spv
+	codeCrossEntropy string
+	//go:embed cross_entropy_grad.spv
+	codeCrossEntropyGrad string
+	//go:embed total.spv
+	codeTotal string
+	//go:embed square_sums.spv
+	codeSquareSums string
+	//go:embed grad_norm.spv
+	codeGradNorm string
+	//go:embed adamw.spv
+	codeAdamw string
+	//go:embed attention_tile.spv
+	codeAttentionTile string
+	//go:embed attention_combine.spv
+	codeAttentionCombine string
+	//go:embed attention_grad_q_tile.spv
+	codeAttentionGradQTile string
+	//go:embed attention_grad_kv_tile.spv
+	codeAttentionGradKvTile string
+	//go:embed attention_lanes.spv
+	codeAttentionLanes string
+	//go:embed attention_grad_q_lanes.spv
+	codeAttentionGradQLanes string
+	//go:embed attention_grad_kv_lanes.spv
+	codeAttentionGradKvLanes string
+	//go:embed attention_grad_sinks.spv
+	codeAttentionGradSinks string
+	//go:embed rope.spv
+	codeRope string
+	//go:embed rope_table.spv
+	codeRopeTable string
+	//go:embed cache_append.spv
+	codeCacheAppend string
 )
 
 // NN holds the kernels that runtime/nn launches.
 var NN = nn.Kernels{
-	SumRows: gpu.Kernel{Name: "sum_rows", Code: codeSumRows},
+	SumRows:              gpu.Kernel{Name: "sum_rows", Code: codeSumRows},
+	MatmulLanes64Nt:      gpu.Kernel{Name: "matmul_lanes64_nt", Code: codeMatmulLanes64Nt},
+	MatmulLanesNt:        gpu.Kernel{Name: "matmul_lanes_nt", Code: codeMatmulLanesNt},
+	MatmulTileNt:         gpu.Kernel{Name: "matmul_tile_nt", Code: codeMatmulTileNt},
+	MatmulLanes64Nn:      gpu.Kernel{Name: "matmul_lanes64_nn", Code: codeMatmulLanes64Nn},
+	MatmulLanesNn:        gpu.Kernel{Name: "matmul_lanes_nn", Code: codeMatmulLanesNn},
+	MatmulTileNn:         gpu.Kernel{Name: "matmul_tile_nn", Code: codeMatmulTileNn},
+	MatmulLanes64Tn:      gpu.Kernel{Name: "matmul_lanes64_tn", Code: codeMatmulLanes64Tn},
+	MatmulLanesTn:        gpu.Kernel{Name: "matmul_lanes_tn", Code: codeMatmulLanesTn},
+	MatmulTileTn:         gpu.Kernel{Name: "matmul_tile_tn", Code: codeMatmulTileTn},
+	MatmulLanes64Tt:      gpu.Kernel{Name: "matmul_lanes64_tt", Code: codeMatmulLanes64Tt},
+	MatmulLanesTt:        gpu.Kernel{Name: "matmul_lanes_tt", Code: codeMatmulLanesTt},
+	MatmulTileTt:         gpu.Kernel{Name: "matmul_tile_tt", Code: codeMatmulTileTt},
+	MatmulFew:            gpu.Kernel{Name: "matmul_few", Code: codeMatmulFew},
+	MatmulJoin:           gpu.Kernel{Name: "matmul_join", Code: codeMatmulJoin},
+	Embed:                gpu.Kernel{Name: "embed", Code: codeEmbed},
+	EmbedLinks:           gpu.Kernel{Name: "embed_links", Code: codeEmbedLinks},
+	EmbedGrad:            gpu.Kernel{Name: "embed_grad", Code: codeEmbedGrad},
+	CrossEntropy:         gpu.Kernel{Name: "cross_entropy", Code: codeCrossEntropy},
+	CrossEntropyGrad:     gpu.Kernel{Name: "cross_entropy_grad", Code: codeCrossEntropyGrad},
+	Total:                gpu.Kernel{Name: "total", Code: codeTotal},
+	SquareSums:           gpu.Kernel{Name: "square_sums", Code: codeSquareSums},
+	GradNorm:             gpu.Kernel{Name: "grad_norm", Code: codeGradNorm},
+	Adamw:                gpu.Kernel{Name: "adamw", Code: codeAdamw},
+	AttentionTile:        gpu.Kernel{Name: "attention_tile", Code: codeAttentionTile},
+	AttentionCombine:     gpu.Kernel{Name: "attention_combine", Code: codeAttentionCombine},
+	AttentionGradQTile:   gpu.Kernel{Name: "attention_grad_q_tile", Code: codeAttentionGradQTile},
+	AttentionGradKvTile:  gpu.Kernel{Name: "attention_grad_kv_tile", Code: codeAttentionGradKvTile},
+	AttentionLanes:       gpu.Kernel{Name: "attention_lanes", Code: codeAttentionLanes},
+	AttentionGradQLanes:  gpu.Kernel{Name: "attention_grad_q_lanes", Code: codeAttentionGradQLanes},
+	AttentionGradKvLanes: gpu.Kernel{Name: "attention_grad_kv_lanes", Code: codeAttentionGradKvLanes},
+	AttentionGradSinks:   gpu.Kernel{Name: "attention_grad_sinks", Code: codeAttentionGradSinks},
+	Rope:                 gpu.Kernel{Name: "rope", Code: codeRope},
+	RopeTable:            gpu.Kernel{Name: "rope_table", Code: codeRopeTable},
+	CacheAppend:          gpu.Kernel{Name: "cache_append", Code: codeCacheAppend},
 }

@@ -1,7 +1,8 @@
 // Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same 1-2 ulp:
 // the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own minimax fits.
 // `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may be flushed to zero.
-const float INF = uintBitsToFloat(0x7f800000u), NAN = uintBitsToFloat(0x7fc00000u);
+#define INF uintBitsToFloat(0x7f800000u)
+#define NAN uintBitsToFloat(0x7fc00000u)
 const float LN2_HI = 0.693359375, LN2_LO = -2.1219444e-4; // the high part has 9 bits: n * LN2_HI is exact
 const float LOG2_E = 1.44269504, SQRT_HALF = 0.70710678, SQRT_2_PI = 0.7978845608, INV_SQRT_2PI = 0.39894228;
 

@@ -1,0 +1,21 @@
+package nn
+
+import "github.com/vulcast/vulcast/runtime/gpu"
+
+// Ignored is the label of a token that has no part in the loss.
+const Ignored = -100
+
+// Batch is the input of one step: B sequences of T tokens that may look at S keys.
+//
+// Query t of row b sees key s when KeySeg[b,s] != 0, and Seg[b,t] is 0 or equals KeySeg[b,s], and (causal) s <= Base+t.
+// Seg is 0 for padding and 1, 2, ... for packed sequences. Training has S = T, KeySeg = Seg and no Base.
+type Batch struct {
+	B, T, S   int
+	Tokens    gpu.Tensor // I32 [B T]
+	Pos       gpu.Tensor // I32 [B T] position of each token in its sequence
+	Seg       gpu.Tensor // I32 [B T]
+	KeySeg    gpu.Tensor // I32 [B S]
+	Base      gpu.Tensor // U32 [1]: index of the first query among the keys; the zero Tensor means 0
+	Labels    gpu.Tensor // I32 [B T], shifted already; Ignored where there is none
+	LossScale gpu.Tensor // F32 [1]: weight of each counted token, normally 1/count
+}

@@ -1,0 +1,33 @@
+package nn
+
+import "github.com/vulcast/vulcast/runtime/gpu"
+
+// Kernels is the table of library kernels: a field per kernel of shaders.Sources, named in camel case. The generated
+// package kernels fills it in, so that nn depends on no generated code.
+type Kernels struct {
+	// Reductions over rows.
+	SumRows gpu.Kernel
+
+	// Matrix products (matmul.go): lanes for CPU drivers, with and without 64-bit loads; tile and few for GPUs.
+	MatmulLanesNt, MatmulLanesNn, MatmulLanesTn, MatmulLanesTt         gpu.Kernel
+	MatmulLanes64Nt, MatmulLanes64Nn, MatmulLanes64Tn, MatmulLanes64Tt gpu.Kernel
+	MatmulTileNt, MatmulTileNn, MatmulTileTn, MatmulTileTt             gpu.Kernel
+	MatmulFew, MatmulJoin                                              gpu.Kernel
+
+	// Embedding tables (embed.go).
+	Embed, EmbedLinks, EmbedGrad gpu.Kernel
+
+	// Loss (loss.go).
+	CrossEntropy, CrossEntropyGrad, Total gpu.Kernel
+
+	// Optimizer (optimizer.go).
+	SquareSums, GradNorm, Adamw gpu.Kernel
+
+	// Attention: tile kernels for GPUs, lane kernels for CPU drivers (attention.go).
+	AttentionTile, AttentionGradQTile, AttentionGradKvTile    gpu.Kernel
+	AttentionLanes, AttentionGradQLanes, AttentionGradKvLanes gpu.Kernel
+	AttentionCombine, AttentionGradSinks                      gpu.Kernel
+
+	// Rotary positions and decoding caches (rope.go, cache.go).
+	Rope, RopeTable, CacheAppend gpu.Kernel
+}

@@ -1,0 +1,190 @@
+package nn
+
+import "github.com/vulcast/vulcast/runtime/gpu"
+
+// Vulkan's subgroup feature bits. Source: VkSubgroupFeatureFlagBits.
+const (
+	subgroupArithmetic = 0x4
+	subgroupShuffle    = 0x10
+)
+
+// A tiling is a kernel with the constants that fix how it divides C.
+type tiling struct {
+	kernel *gpu.Kernel
+	spec   []uint32
+	tileM  int
+	tileN  int
+	splitK bool // the kernel takes a part of K
+	stepK  int  // parts of K are multiples of this
+}
+
+// tiling chooses the kernel for p. This table is the only place that knows which kernels there are:
+//
+//	CPU driver with shuffles        lanes    rows of a tile by M, columns by layout
+//	GPU, at most 8 rows, NT         few      one pass over the weights
+//	GPU                             tile     128x128, 64x64 or 32x32, the largest that fills the device
+//	cooperative matrices            (a row here, before tile, once those kernels exist)
+func (r *Recorder) tiling(p *product) tiling {
+	info := r.info()
+	if info.IsCPU && info.SubgroupOps&subgroupShuffle != 0 && info.SubgroupSize >= 4 {
+		return r.lanes(p)
+	}
+	if p.m <= 8 && p.tb && !p.ta && info.SubgroupOps&subgroupArithmetic != 0 {
+		return r.few(p)
+	}
+	return r.tile(p)
+}
+
+// layout picks the kernel for the operands' storage.
+func layout(p *product, nt, nn, tn, tt *gpu.Kernel) *gpu.Kernel {
+	switch {
+	case p.ta && p.tb:
+		return tt
+	case p.ta:
+		return tn
+	case p.tb:
+		return nt
+	}
+	return nn
+}
+
+// lanes is matmul_lanes: 16 rows by two columns a lane (NT) or four (NN), which keep 32 or 64 sums. Measured on lavapipe
+// 22.3 with AVX-512: NT 32, NN 31, TN 28 GFLOP/s on two cores; 8 rows lose 10 to 30 %.
+func (r *Recorder) lanes(p *product) tiling {
+	lanes, k := int(r.info().SubgroupSize), r.K
+	const most = 16
+	tiles := (p.m + most - 1) / most
+	rows := (p.m + tiles - 1) / tiles
+	if p.ta {
+		rows = 4
+		for rows < p.m && rows < most && rows < 2*lanes {
+			rows *= 2
+		}
+	}
+	columns := 2
+	t := tiling{tileM: rows, tileN: lanes * columns, splitK: true, stepK: 4 * lanes}
+	if !p.tb {
+		t.tileN = lanes * 4
+	} else if p.n <= lanes*16 && p.m <= rows {
+		columns, t.tileN = 1, lanes
+	}
+	t.kernel = layout(p, &k.MatmulLanesNt, &k.MatmulLanesNn, &k.MatmulLanesTn, &k.MatmulLanesTt)
+	if r.info().Int64 {
+		t.kernel = layout(p, &k.MatmulLanes64Nt, &k.MatmulLanes64Nn, &k.MatmulLanes64Tn, &k.MatmulLanes64Tt)
+	}
+	whole := uint32(0)
+	if p.k%t.stepK == 0 {
+		whole = 1
+	}
+	t.spec = []uint32{uint32(lanes), uint32(rows), uint32(columns), p.aligned(), whole, p.epilogue()}
+	return t
+}
+
+// few is matmul_few: a workgroup of one subgroup, or of four where a row is long, makes four columns (two of many rows).
+func (r *Recorder) few(p *product) tiling {
+	size := int(r.info().SubgroupSize)
+	threads := size
+	if p.k >= 1024 && 4*size <= r.info().MaxInvocations {
+		threads = 4 * size
+	}
+	columns := 4
+	if p.m > 4 || p.n < 4096 {
+		columns = 2
+	}
+	one := uint32(0)
+	if threads == size {
+		one = 1
+	}
+	return tiling{kernel: &r.K.MatmulFew, tileM: p.m, tileN: columns,
+		spec: []uint32{uint32(threads), uint32(p.m), uint32(columns), p.aligned(), one, p.epilogue()}}
+}
+
+// enoughTiles is the number of workgroups from which a GPU counts as full.
+const enoughTiles = 128
+
+// tile is matmul_tile.
+func (r *Recorder) tile(p *product) tiling {
+	info, k := r.info(), r.K
+	kernel := layout(p, &k.MatmulTileNt, &k.MatmulTileNn, &k.MatmulTileTn, &k.MatmulTileTt)
+	make := func(threads, side, depth, tx int) tiling {
+		return tiling{kernel: kernel, tileM: side, tileN: side, splitK: true, stepK: depth,
+			spec: []uint32{uint32(threads), uint32(side), uint32(side), p.aligned(), uint32(depth), p.epilogue(), uint32(tx)}}
+	}
+	tiles := func(side int) int { return (p.m + side - 1) / side * ((p.n + side - 1) / side) * p.batch }
+	big := info.MaxInvocations >= 256
+	switch {
+	case big && tiles(128) >= enoughTiles && info.SharedBytes >= 17<<10:
+		return make(256, 128, 16, 16)
+	case big && tiles(64) >= enoughTiles/2:
+		return make(256, 64, 16, 16)
+	}
+	return make(64, 32, 16, 8)
+}
+
+// splitK records p with the kernel of the table, its K in parts where C alone has too few tiles to fill the device.
+func (r *Recorder) splitK(p product) {
+	t := r.tiling(&p)
+	gm, gn := (p.m+t.tileM-1)/t.tileM, (p.n+t.tileN-1)/t.tileN
+	want := enoughTiles
+	if r.info().IsCPU {
+		want = 8 // a few per core
+	}
+	splits := 1
+	if t.splitK {
+		splits = max(1, min(want/(gm*gn*p.batch), p.k/512, 16))
+	}
+	chunk := p.k
+	if splits > 1 {
+		chunk = (p.k + splits - 1) / splits
+		chunk = (chunk + 63) / 64 * 64 // a multiple of every stepK
+		splits = (p.k + chunk - 1) / chunk
+	}
+	if splits == 1 {
+		r.grid(p, t, gm, gn, 1, p.k)
+		return
+	}
+	q := p
+	q.c = r.Alloc(gpu.F32, p.batch, splits, p.m, p.n)
+	q.bias, q.add, q.accumulate, q.offC, q.ldc = gpu.Tensor{}, gpu.Tensor{}, false, 0, p.n
+	t.spec[3], t.spec[5] = q.aligned(), 0
+	r.grid(q, t, gm, gn, splits, chunk)
+	r.join(p, q.c, splits)
+	r.Free(q.c)
+}
+
+// grid records the dispatches of one kernel, in slices where the device's limits on y and z ask for it.
+func (r *Recorder) grid(p product, t tiling, gm, gn, splits, chunk int) {
+	limit := r.info().MaxGroups
+	if gn > limit[0] || gm > limit[1] || p.batch*splits > limit[2] {
+		r.failf("matmul: %v by %v needs %d x %d x %d workgroups; the device allows %v", p.a, p.b, gn, gm, p.batch*splits,
+			limit)
+		return
+	}
+	r.Dispatch(t.kernel, [3]int{gn, gm, p.batch * splits}, t.spec, p.pushWords(splits, chunk), p.a, p.b, p.c, p.bias, p.add)
+}
+
+// join adds the parts [batch, splits, M, N] of a product into its C.
+func (r *Recorder) join(p product, parts gpu.Tensor, splits int) {
+	lanes := r.linearLanes()
+	for i := range p.batch {
+		part, c, add := parts, p.c, p.add
+		if p.batch > 1 {
+			part = parts.Reshape(p.batch, splits*p.m*p.n).Slice(i, i+1)
+			c = p.c.Reshape(p.batch, p.m*p.n).Slice(i, i+1)
+			if add.Valid() {
+				add = add.Reshape(p.batch, p.m*p.n).Slice(i, i+1)
+			}
+		}
+		total := p.m * p.n
+		r.DispatchLinear(&r.K.MatmulJoin, (total/2+lanes)/lanes, []uint32{uint32(lanes), p.epilogue()},
+			[]uint32{uint32(p.n), uint32(total), uint32(splits), uint32(p.offC), uint32(p.ldc)}, part, c, p.bias, add)
+	}
+}
+
+// linearLanes is the workgroup size of kernels whose lanes are independent.
+func (r *Recorder) linearLanes() int {
+	if r.info().IsCPU {
+		return int(r.info().SubgroupSize)
+	}
+	return min(256, r.info().MaxInvocations)
+}
