@@ -31,6 +31,7 @@ type Options struct {
 
 	forceStaging bool // tests: copy through staging buffers even where device memory is mapped
 	forceCuts    int  // tests: operations per submission, as on a device without timestamps
+	noBarriers   bool // tests: leave out barriers, to see that validation notices
 }
 
 // Device is an open Vulkan device with one compute queue.
@@ -41,7 +42,7 @@ type Device struct {
 	in     *instance
 	pd     unsafe.Pointer
 	vk     *C.vk_dev
-	family uint32
+	family int
 	types  []memoryType
 	heaps  []int64
 
@@ -88,6 +89,8 @@ func List() ([]Info, error) {
 	for k, pd := range pds {
 		var api uint32
 		list[k], api = describe(in, pd, k)
+		queueFamily(pd, &list[k])
+		(&Device{pd: pd}).memoryTypes(&list[k])
 		if c, err := newChooser(in, pd); err == nil {
 			c.choose(&list[k], api)
 			c.free()
@@ -117,9 +120,10 @@ func (d *Device) open() error {
 	if err != nil {
 		return err
 	}
-	infos, apis := make([]Info, len(pds)), make([]uint32, len(pds))
+	infos, apis, families := make([]Info, len(pds)), make([]uint32, len(pds)), make([]int, len(pds))
 	for k, pd := range pds {
 		infos[k], apis[k] = describe(d.in, pd, k)
+		families[k] = queueFamily(pd, &infos[k])
 	}
 	k, err := pick(infos, d.opt.Device)
 	if err != nil {
@@ -129,13 +133,13 @@ func (d *Device) open() error {
 	if apis[k] < vk.MakeVersion(1, 2, 0) {
 		return fmt.Errorf("the device %s has Vulkan %s; 1.2 or later is needed", d.Info.Name, d.Info.API)
 	}
-	if err := d.queueFamily(); err != nil {
-		return err
+	if d.family = families[k]; d.family < 0 {
+		return fmt.Errorf("the device %s has no queue for compute", d.Info.Name)
 	}
 	if err := d.create(min(apis[k], d.in.version)); err != nil {
 		return err
 	}
-	d.memoryTypes()
+	d.memoryTypes(&d.Info)
 	if r := C.vkd_pool(d.vk, C.uint32_t(d.family), &d.pool); r != 0 {
 		return vkError("vkCreateCommandPool", r)
 	}
@@ -181,33 +185,28 @@ func deviceList(infos []Info) string {
 	return strings.Join(s, ", ")
 }
 
-// queueFamily prefers a family that computes without graphics: its submissions have less overhead and no display work.
-func (d *Device) queueFamily() error {
+// queueFamily prefers a family that computes without graphics: its submissions have less overhead and no display work. It sets
+// HasTimestamps and returns -1 when no family computes.
+func queueFamily(device unsafe.Pointer, i *Info) int {
 	vulkanGo.Lock()
 	defer vulkanGo.Unlock()
-	pd := vkHandle[vk.PhysicalDevice](d.pd)
+	pd := vkHandle[vk.PhysicalDevice](device)
 	var n uint32
 	vk.GetPhysicalDeviceQueueFamilyProperties(pd, &n, nil)
 	list := make([]vk.QueueFamilyProperties, n)
 	vk.GetPhysicalDeviceQueueFamilyProperties(pd, &n, list)
-	found := false
+	best, pure := -1, false
 	for k := range list {
 		list[k].Deref()
 		flags := vk.QueueFlagBits(list[k].QueueFlags)
-		if flags&vk.QueueComputeBit == 0 || found && flags&vk.QueueGraphicsBit != 0 {
+		alone := flags&vk.QueueGraphicsBit == 0
+		if flags&vk.QueueComputeBit == 0 || best >= 0 && (pure || !alone) {
 			continue
 		}
-		d.family = uint32(k)
-		d.Info.HasTimestamps = list[k].TimestampValidBits >= 36 && d.Info.TimestampNanos > 0
-		if found || flags&vk.QueueGraphicsBit == 0 {
-			return nil
-		}
-		found = true
+		best, pure = k, alone
+		i.HasTimestamps = list[k].TimestampValidBits >= 36 && i.TimestampNanos > 0
 	}
-	if !found {
-		return fmt.Errorf("the device %s has no queue for compute", d.Info.Name)
-	}
-	return nil
+	return best
 }
 
 func newChooser(in *instance, pd unsafe.Pointer) (*chooser, error) {

@@ -8,7 +8,9 @@ import "C"
 
 import (
 	"fmt"
+	"os"
 	"sort"
+	"strconv"
 	"strings"
 	"unsafe"
 
@@ -74,23 +76,26 @@ func sizeText(n int64) string {
 }
 
 // memoryTypes reads the heaps and types once.
-func (d *Device) memoryTypes() {
+func (d *Device) memoryTypes(i *Info) {
 	vulkanGo.Lock()
 	defer vulkanGo.Unlock()
 	var mp vk.PhysicalDeviceMemoryProperties
 	vk.GetPhysicalDeviceMemoryProperties(vkHandle[vk.PhysicalDevice](d.pd), &mp)
 	mp.Deref()
-	for i := range mp.MemoryHeapCount {
-		mp.MemoryHeaps[i].Deref()
-		d.heaps = append(d.heaps, int64(mp.MemoryHeaps[i].Size))
+	for k := range mp.MemoryHeapCount {
+		mp.MemoryHeaps[k].Deref()
+		d.heaps = append(d.heaps, int64(mp.MemoryHeaps[k].Size))
 	}
-	for i := range mp.MemoryTypeCount {
-		mp.MemoryTypes[i].Deref()
-		d.types = append(d.types, memoryType{vk.MemoryPropertyFlagBits(mp.MemoryTypes[i].PropertyFlags),
-			int(mp.MemoryTypes[i].HeapIndex)})
+	for k := range mp.MemoryTypeCount {
+		mp.MemoryTypes[k].Deref()
+		d.types = append(d.types, memoryType{vk.MemoryPropertyFlagBits(mp.MemoryTypes[k].PropertyFlags),
+			int(mp.MemoryTypes[k].HeapIndex)})
 	}
 	if t := d.memoryType(false, 0xffffffff); t >= 0 {
-		d.Info.MemoryBytes = d.heaps[d.types[t].heap]
+		i.MemoryBytes = d.heaps[d.types[t].heap]
+		if total := memInfo("MemTotal:"); i.IsCPU && total > 0 {
+			i.MemoryBytes = total
+		}
 	}
 }
 
@@ -126,11 +131,14 @@ func (d *Device) memoryType(host bool, allowed uint32) int {
 	return best
 }
 
-// budget returns the free bytes and the limit of a heap.
+// budget returns the free bytes and the limit of a heap. A CPU driver's heap size says nothing (lavapipe claims 2 GiB
+// whatever the machine has), so there the system's available memory counts.
 func (d *Device) budget(heap int) (free, limit int64) {
 	limit = d.heaps[heap]
 	free = limit
-	if d.hasBudget() {
+	if available := availableMemory(); d.Info.IsCPU && available > 0 {
+		free, limit = available, available+d.total
+	} else if d.Info.hasBudget {
 		c := &chooser{in: d.in, pd: d.pd}
 		defer c.free()
 		s := c.make(sBudget, nil) // heapBudget[16], heapUsage[16]
@@ -148,7 +156,24 @@ func (d *Device) budget(heap int) (free, limit int64) {
 	return free, limit
 }
 
-func (d *Device) hasBudget() bool { return d.Info.hasBudget }
+// availableMemory returns the bytes that Linux can give without swapping, 0 when it does not say.
+func availableMemory() int64 { return memInfo("MemAvailable:") }
+
+func memInfo(key string) int64 {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) >= 2 && f[0] == key {
+			kib, err := strconv.ParseInt(f[1], 10, 52)
+			if err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}
 
 // newBlock allocates a buffer with its own memory, mapped when the host may use it directly. memMu is held.
 func (d *Device) newBlock(size int64, host bool) (*block, error) {

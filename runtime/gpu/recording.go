@@ -157,7 +157,8 @@ func (rec *Recording) segment(s *stream, blocks []*block, h *hazards, from, to i
 	k int) (err error) {
 	var bound *pipeline
 	for i := from; i < to; i++ {
-		if h.step(rec.uses(rec.ops[i])) || queries != 0 && i > from {
+		conflict := h.step(rec.uses(rec.ops[i])) && !rec.dev.opt.noBarriers
+		if conflict || queries != 0 && i > from {
 			s.barrier(transfers)
 			rec.barriers++
 		}
