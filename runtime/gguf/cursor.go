@@ -36,7 +36,8 @@ func (c *cursor) take(n uint64, what string) []byte {
 		return nil
 	}
 	if n > c.left() {
-		c.fail(c.pos, "%s wants %d bytes and the file has %d left; it is cut short or damaged", what, n, c.left())
+		c.fail(c.pos, "%s wants %d bytes and the file has %d left; it is cut short or damaged", what, n,
+			c.left())
 		return nil
 	}
 	b := c.data[c.pos : c.pos+n]

@@ -22,11 +22,12 @@ func Dequantize(t Type, src []byte, dst []float32) error {
 		return unknownType(t)
 	}
 	if l.decode == nil {
-		return fmt.Errorf("values of type %s cannot be read; convert the model to another type, for example Q8_0 "+
-			"or F16", l.name)
+		return fmt.Errorf("values of type %s cannot be read; convert the model to another type, for example "+
+			"Q8_0 or F16", l.name)
 	}
 	if len(dst)%l.elements != 0 {
-		return fmt.Errorf("%d values are no multiple of the %d values of a %s block", len(dst), l.elements, l.name)
+		return fmt.Errorf("%d values are no multiple of the %d values of a %s block", len(dst), l.elements,
+			l.name)
 	}
 	if want := len(dst) / l.elements * l.bytes; len(src) != want {
 		return fmt.Errorf("%d values of type %s take %d bytes, got %d", len(dst), l.name, want, len(src))

@@ -65,10 +65,10 @@ func parseListing(b []byte) (listing, error) {
 		} `json:"siblings"`
 	}
 	if err := json.Unmarshal(b, &info); err != nil {
-		return listing{}, fmt.Errorf("the answer is no description of a repository: %w; check HF_ENDPOINT", err)
+		return listing{}, fmt.Errorf("the answer describes no repository: %w; check HF_ENDPOINT", err)
 	}
 	if !isCommit(info.SHA) {
-		return listing{}, fmt.Errorf("the answer gives commit %q, want 40 hexadecimal digits; check HF_ENDPOINT",
+		return listing{}, fmt.Errorf("the answer gives commit %q, want 40 hex digits; check HF_ENDPOINT",
 			clip(info.SHA))
 	}
 	l := listing{commit: info.SHA}
@@ -109,8 +109,8 @@ func (c *Client) head(ctx context.Context, r repo, commit, name string) (f remot
 	return f, err
 }
 
-// headOnce follows redirects (a renamed repository, a mirror) up to the one to the storage: that redirect carries
-// the headers that count, and the storage's own ETag means something else.
+// headOnce follows redirects (a renamed repository, a mirror) up to the one to the storage: that redirect
+// carries the headers that count, and the storage's own ETag means something else.
 func (c *Client) headOnce(ctx context.Context, address, commit string) (remote, error) {
 	watched, _, done := c.watch(ctx)
 	defer done()
@@ -135,12 +135,12 @@ func (c *Client) headOnce(ctx context.Context, address, commit string) (remote, 
 func parseHead(h http.Header, status int, commit string) (remote, error) {
 	got := h.Get("X-Repo-Commit")
 	if got == "" {
-		return remote{}, errors.New("the answer has no X-Repo-Commit, so it comes from no Hub: check HF_ENDPOINT " +
-			"and proxies")
+		return remote{}, errors.New("the answer has no X-Repo-Commit, so it comes from no Hub: " +
+			"check HF_ENDPOINT and proxies")
 	}
 	if got != commit {
-		return remote{}, fmt.Errorf("the server answers for commit %s, want %s: the repository changed; start again",
-			clip(got), commit)
+		return remote{}, fmt.Errorf("the server answers for commit %s, want %s: the repository changed; "+
+			"start again", clip(got), commit)
 	}
 	etag, size := h.Get("X-Linked-Etag"), h.Get("X-Linked-Size")
 	if etag == "" {

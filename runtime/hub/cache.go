@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -108,48 +106,4 @@ func (s store) link(commit, name, etag string) error {
 		_, err = io.Copy(f, b)
 		return err
 	})
-}
-
-// cached returns the snapshot of a revision without network, after a look at whether it can be whole: no link
-// leads nowhere, and the chosen files are there.
-func (s store) cached(r repo, revision string, choose chooser) (dir string, files []string, err error) {
-	commit := revision
-	if !isCommit(revision) {
-		b, err := os.ReadFile(s.ref(revision))
-		if err != nil {
-			return "", nil, fmt.Errorf("%w: revision %s of %s under %s; run once with network (without "+
-				"HF_HUB_OFFLINE)", ErrOffline, revision, r.name, s.cache)
-		}
-		if commit = strings.TrimSpace(string(b)); !isCommit(commit) {
-			return "", nil, fmt.Errorf("%s holds %q, want a commit; remove the file and run once with network",
-				s.ref(revision), clip(commit))
-		}
-	}
-	dir = s.snapshot(commit)
-	files, err = walk(dir)
-	if err != nil {
-		return "", nil, fmt.Errorf("%w: revision %s of %s (commit %s): %w; run once with network (without "+
-			"HF_HUB_OFFLINE)", ErrOffline, revision, r.name, commit, err)
-	}
-	if files, err = choose(files); err != nil {
-		return "", nil, fmt.Errorf("offline, snapshot %s: %w; run once with network (without HF_HUB_OFFLINE)",
-			dir, err)
-	}
-	return dir, files, nil
-}
-
-// walk lists a snapshot's files by their names in the repository.
-func walk(dir string) (files []string, err error) {
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		if _, err := os.Stat(path); err != nil {
-			return fmt.Errorf("the download of %s was not finished", path)
-		}
-		rel, err := filepath.Rel(dir, path)
-		files = append(files, filepath.ToSlash(rel))
-		return err
-	})
-	return files, err
 }

@@ -11,7 +11,8 @@ import (
 // chooser picks the files of a listing that are wanted.
 type chooser func(files []string) ([]string, error)
 
-// isPickle reports whether a name has an extension of formats that Python's pickle reads, or PyTorch through it.
+// isPickle reports whether a name has an extension of formats that Python's pickle reads, or PyTorch
+// through it.
 func isPickle(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".bin", ".pt", ".pth", ".pkl", ".pickle", ".ckpt":
@@ -46,22 +47,24 @@ func byPatterns(kind RepoType, include, exclude []string) (chooser, error) {
 			return nil, fmt.Errorf("%w: none of its %d files matches (include %q, exclude %q)",
 				ErrNotFound, len(files), include, exclude)
 		}
-		if len(pickles) > 0 && (len(chosen) == 0 || kind != Dataset && !slices.ContainsFunc(chosen, isWeights)) {
+		if len(pickles) > 0 && (len(chosen) == 0 || kind != Dataset && !hasWeights(chosen)) {
 			return nil, pickleError(pickles)
 		}
 		return chosen, nil
 	}, nil
 }
 
-func isWeights(name string) bool {
-	ext := strings.ToLower(path.Ext(name))
-	return ext == ".safetensors" || ext == ".gguf" || isPickle(name)
+func hasWeights(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		ext := strings.ToLower(path.Ext(name))
+		return ext == ".safetensors" || ext == ".gguf" || isPickle(name)
+	})
 }
 
 func pickleError(files []string) error {
 	return fmt.Errorf("%w: %s can run code when loaded, so it is not downloaded; take a revision or a "+
-		"repository with SafeTensors, or convert it (the Hub offers that as a pull request: refs/pr/NUMBER), or "+
-		"include it by name", ErrPickle, some(files))
+		"repository with SafeTensors, or convert it (the Hub offers that as a pull request: "+
+		"refs/pr/NUMBER), or include it by name", ErrPickle, some(files))
 }
 
 // some names the first of many files.
@@ -72,8 +75,8 @@ func some(files []string) string {
 	return fmt.Sprintf("%s (and %d more)", files[0], len(files)-1)
 }
 
-// model chooses what loading a model takes: its SafeTensors and the small files of configuration and tokenizer
-// beside them in the repository's first level.
+// model chooses what loading a model takes: its SafeTensors and the small files of configuration and
+// tokenizer beside them in the repository's first level.
 func model(files []string) ([]string, error) {
 	var weights, small, gguf, pickles []string
 	for _, f := range files {
@@ -94,8 +97,8 @@ func model(files []string) ([]string, error) {
 	switch {
 	case len(weights) > 0:
 	case len(gguf) > 0:
-		return nil, fmt.Errorf("%w: the repository has no SafeTensors in its first level but GGUF files; name one "+
-			"of them, as OWNER/REPO/FILE.gguf: %s", ErrNotFound, strings.Join(gguf, ", "))
+		return nil, fmt.Errorf("%w: the repository has no SafeTensors in its first level but GGUF files; "+
+			"name one of them, as OWNER/REPO/FILE.gguf: %s", ErrNotFound, strings.Join(gguf, ", "))
 	case len(pickles) > 0:
 		return nil, pickleError(pickles)
 	default:
@@ -105,7 +108,10 @@ func model(files []string) ([]string, error) {
 	// Some repositories hold a second copy of all weights under the training code's names.
 	std := func(f string) bool { return strings.HasPrefix(f, "model") }
 	if slices.ContainsFunc(weights, std) {
-		weights = slices.DeleteFunc(weights, func(f string) bool { return strings.HasPrefix(f, "consolidated") })
+		weights = slices.DeleteFunc(weights, func(f string) bool {
+			return strings.HasPrefix(f,
+				"consolidated")
+		})
 	}
 	return append(small, weights...), nil
 }

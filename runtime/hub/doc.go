@@ -1,5 +1,5 @@
-// Package hub downloads model and dataset repositories of the Hugging Face Hub, or of a server that speaks its
-// protocol, into the cache that huggingface_hub uses too, so that both share every file:
+// Package hub downloads model and dataset repositories of the Hugging Face Hub, or of a server that
+// speaks its protocol, into the cache that huggingface_hub uses too, so that both share every file:
 //
 //	CACHE/models--OWNER--REPO/blobs/ETAG               the contents, named by their hash
 //	                          snapshots/COMMIT/NAME    links to them, under the repository's file names
@@ -22,5 +22,6 @@
 //   - File names of a server cannot leave the cache. Nothing that is downloaded is ever run, and pickled
 //     weights, which can run code when they are loaded, are left alone unless they are named.
 //
-// Source: huggingface_hub, "Understand caching" and file_download.py (layout, headers); Hub API documentation.
+// Source: huggingface_hub, "Understand caching" and file_download.py (layout, headers); Hub API
+// documentation.
 package hub

@@ -70,8 +70,8 @@ func (c *Client) advise(e *StatusError) (string, error) {
 	case e.Code == "GatedRepo" && c.opt.Token == "":
 		return "the repository is gated: accept its terms on its page, then " + account, ErrGated
 	case e.Code == "GatedRepo":
-		return "the repository is gated and this token's account has no access: accept its terms on its page " +
-			"and wait for its owner's consent if it asks for that", ErrGated
+		return "the repository is gated and this token's account has no access: accept its terms on its " +
+			"page and wait for its owner's consent if it asks for that", ErrGated
 	case e.Code == "RevisionNotFound":
 		return "the repository has no such branch, tag or commit", ErrNotFound
 	case e.Code == "EntryNotFound":
@@ -80,15 +80,16 @@ func (c *Client) advise(e *StatusError) (string, error) {
 		return "the repository is private or does not exist: check its name; if it is private, " + account,
 			ErrUnauthorized
 	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden && c.opt.Token != "":
-		return "the token is wrong, out of date or may not read this repository: check the repository's name, " +
-			"then " + account, ErrUnauthorized
+		return "the token is wrong, out of date or may not read this repository: check the repository's " +
+			"name, then " + account, ErrUnauthorized
 	case e.Status == http.StatusForbidden:
 		return "the server refuses access: " + account, ErrUnauthorized
 	case e.Status == http.StatusNotFound:
 		return "check the names of repository, type and revision, and HF_ENDPOINT if it is set; a private " +
 			"repository needs a token of an account that may read it (HF_TOKEN)", ErrNotFound
 	case e.Status == http.StatusTooManyRequests:
-		return "the server limits the number of requests: wait and start again, what was downloaded is kept", nil
+		return "the server limits the number of requests: wait and start again (what was " +
+			"downloaded is kept)", nil
 	}
 	return "", nil
 }

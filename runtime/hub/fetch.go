@@ -160,7 +160,8 @@ func (c *Client) stream(ctx context.Context, w *writer, ranges bool) error {
 
 // get opens bytes from to to of a file. whole says that the server sends all of it instead. Every try starts
 // at the endpoint, because the storage address it redirects to expires.
-func (c *Client) get(ctx context.Context, r remote, from, to int64) (body io.ReadCloser, whole bool, err error) {
+func (c *Client) get(ctx context.Context, r remote, from, to int64) (
+	body io.ReadCloser, whole bool, err error) {
 	header := http.Header{}
 	asked := from > 0 || to < r.size
 	if asked {
@@ -177,11 +178,13 @@ func (c *Client) get(ctx context.Context, r remote, from, to int64) (body io.Rea
 	case resp.StatusCode == http.StatusPartialContent && asked:
 		want = to - from
 		if got := resp.Header.Get("Content-Range"); got != fmt.Sprintf("bytes %d-%d/%d", from, to-1, r.size) {
-			err = fmt.Errorf("%w: asked for bytes %d-%d/%d, got %q", errNoRange, from, to-1, r.size, clip(got))
+			err = fmt.Errorf("%w: asked for bytes %d-%d/%d, got %q",
+				errNoRange, from, to-1, r.size, clip(got))
 		}
-	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable, resp.StatusCode == http.StatusPartialContent:
-		err = fmt.Errorf("%w: asked for bytes %d-%d/%d, got status %d", errNoRange, from, to-1, r.size,
-			resp.StatusCode)
+	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable,
+		resp.StatusCode == http.StatusPartialContent:
+		err = fmt.Errorf("%w: asked for bytes %d-%d/%d, got status %d",
+			errNoRange, from, to-1, r.size, resp.StatusCode)
 	case resp.StatusCode < 400:
 		err = fmt.Errorf("%s: unexpected answer %s", bare(resp.Request.URL), resp.Status)
 	default:

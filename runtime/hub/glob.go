@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// glob compiles a shell pattern with the meaning of Python's fnmatch, which huggingface_hub uses: * and ? match
-// any character, "/" included; [ab], [a-z] and [!ab] one of a set; a pattern that ends in "/" a whole folder.
+// glob compiles a shell pattern with the meaning of Python's fnmatch, which huggingface_hub uses: * and ?
+// match any character, "/" included; [ab], [a-z] and [!ab] one of a set; a pattern that ends in "/" a
+// whole folder.
 func glob(pattern string) (*regexp.Regexp, error) {
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "*"

@@ -56,7 +56,8 @@ func (c *Client) send(ctx context.Context, method, address string, header http.H
 }
 
 // hop makes one request, without following anything.
-func (c *Client) hop(ctx context.Context, method string, u *url.URL, header http.Header) (*http.Response, error) {
+func (c *Client) hop(ctx context.Context, method string, u *url.URL, header http.Header) (
+	*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,8 @@ func redirect(r *http.Response) (*url.URL, error) {
 	case r.Header.Get("Location") == "" || err != nil:
 		return nil, fmt.Errorf("%s: %d without a readable Location", bare(from), r.StatusCode)
 	case next.Scheme != "https" && next.Scheme != "http" || next.Host == "":
-		return nil, fmt.Errorf("%s: redirect to %q is not followed, want http or https", bare(from), bare(next))
+		return nil, fmt.Errorf("%s: redirect to %q is not followed, want http or https",
+			bare(from), bare(next))
 	case from.Scheme == "https" && next.Scheme == "http":
 		return nil, fmt.Errorf("%s: redirect to unencrypted %s is not followed", bare(from), bare(next))
 	}

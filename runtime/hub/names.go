@@ -42,7 +42,7 @@ func newRepo(name string, kind RepoType) (repo, error) {
 		ok = ok && part.MatchString(p) && !strings.HasSuffix(p, "-") && !strings.HasSuffix(p, ".")
 	}
 	if !ok {
-		return repo{}, fmt.Errorf("%q is no repository name, want OWNER/REPO of letters, digits and . _ -", name)
+		return repo{}, fmt.Errorf("%q is no repository name, want OWNER/REPO of letters, digits, . _ -", name)
 	}
 	return repo{name, kind}, nil
 }

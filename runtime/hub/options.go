@@ -21,8 +21,8 @@ const (
 	buffers         = 16      // segments in memory over all files: 128 MiB
 )
 
-// Options says where a Client downloads from and to. Zero values take the defaults below; OptionsFromEnv fills
-// in what the environment says.
+// Options says where a Client downloads from and to. Zero values take the defaults below; OptionsFromEnv
+// fills in what the environment says.
 type Options struct {
 	Endpoint string // default https://huggingface.co
 	CacheDir string // required: the folder that holds models--OWNER--REPO
@@ -36,9 +36,10 @@ type Options struct {
 	StallTimeout time.Duration // longest time without a byte; default 60 s
 }
 
-// OptionsFromEnv reads HF_ENDPOINT, HF_HUB_CACHE (HUGGINGFACE_HUB_CACHE), HF_HOME, XDG_CACHE_HOME, HF_TOKEN
-// (HUGGING_FACE_HUB_TOKEN), HF_TOKEN_PATH or the token file in HF_HOME, and HF_HUB_OFFLINE, with
-// huggingface_hub's meaning and precedence. It fails where the home folder is unknown or the token unreadable.
+// OptionsFromEnv reads HF_ENDPOINT, HF_HUB_CACHE (HUGGINGFACE_HUB_CACHE), HF_HOME, XDG_CACHE_HOME,
+// HF_TOKEN (HUGGING_FACE_HUB_TOKEN), HF_TOKEN_PATH or the token file in HF_HOME, and HF_HUB_OFFLINE, with
+// huggingface_hub's meaning and precedence. It fails where the home folder is unknown or the token
+// unreadable.
 func OptionsFromEnv() (Options, error) {
 	home, err := hfHome()
 	if err != nil {
@@ -129,7 +130,8 @@ func New(o Options) (*Client, error) {
 	}
 	o.Endpoint = strings.TrimRight(o.Endpoint, "/")
 	u, err := url.Parse(o.Endpoint)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.User != nil {
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" ||
+		u.User != nil {
 		return nil, errors.New("endpoint (HF_ENDPOINT): want a URL like " + defaultEndpoint +
 			" without user, password and query")
 	}
@@ -137,8 +139,8 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("hub: no cache folder is given")
 	}
 	if strings.ContainsFunc(o.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("token (HF_TOKEN or the token file): it contains blanks, line breaks or other " +
-			"characters that no token has")
+		return nil, errors.New("token (HF_TOKEN or the token file): it contains blanks, line breaks " +
+			"or other characters that no token has")
 	}
 	setDefault(&o.Files, 4)
 	setDefault(&o.Retries, 5)

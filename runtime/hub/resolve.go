@@ -57,9 +57,10 @@ func parseRef(ref string) (name, file, revision string, err error) {
 	_, bad := newRepo(name, Model)
 	switch {
 	case bad != nil, len(parts) < 2, file != "" && !strings.HasSuffix(file, ".gguf"),
-		len(parts) == 2 && strings.HasSuffix(name, ".gguf"), at && revision == "", badName(name+"/"+file+"x") != "":
-		return "", "", "", fmt.Errorf("%q is no folder and no .gguf file here, and no repository on the Hub by its "+
-			"form, which is OWNER/REPO[@REVISION] or OWNER/REPO/FILE.gguf[@REVISION]", ref)
+		len(parts) == 2 && strings.HasSuffix(name, ".gguf"), at && revision == "",
+		badName(name+"/"+file+"x") != "":
+		return "", "", "", fmt.Errorf("%q is no folder and no .gguf file here, and no repository on the Hub "+
+			"by its form, which is OWNER/REPO[@REVISION] or OWNER/REPO/FILE.gguf[@REVISION]", ref)
 	}
 	return name, file, revision, nil
 }

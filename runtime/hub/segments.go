@@ -14,10 +14,10 @@ type segment struct {
 	ready    chan struct{} // closed when data or err is set
 }
 
-// segments fetches the rest of a large file by several range requests at a time. They are written in order, so
-// that the incomplete file never has gaps. Memory is bounded over all files: a segment holds one of the client's
-// buffers from before its request until it is written. As buffers are taken in order, the segment that is to be
-// written next always has one, and no two files can wait for each other.
+// segments fetches the rest of a large file by several range requests at a time. They are written in
+// order, so that the incomplete file never has gaps. Memory is bounded over all files: a segment holds
+// one of the client's buffers from before its request until it is written. As buffers are taken in order,
+// the segment that is to be written next always has one, and no two files can wait for each other.
 func (c *Client) segments(outer context.Context, w *writer) error {
 	ctx, cancel := context.WithCancel(outer)
 	queue := make(chan *segment, segmentsPerFile-1) // one more is in the hand of the loop below

@@ -38,17 +38,22 @@ type fakeHub struct {
 	seen  []string                     // "METHOD PATH RANGE" of every request
 	leaks []string                     // requests to the storage with a token
 
-	// trick may answer a request itself (true) to misbehave; n counts the requests of that method and path.
-	trick func(w http.ResponseWriter, r *http.Request, n int) bool
+	trick trick
 	count map[string]int
 }
+
+// trick may answer a request itself (true), to misbehave; n counts the requests of that method and path.
+type trick func(w http.ResponseWriter, r *http.Request, n int) bool
 
 func newHub(t *testing.T) *fakeHub {
 	h := &fakeHub{
 		t: t, repo: "owner/repo", refs: map[string]string{"main": commitA}, large: map[string]bool{},
 		files: map[string]map[string][]byte{commitA: {}}, count: map[string]int{},
 	}
-	h.hub = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, h.api) }))
+	h.hub = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.serve(w, r,
+			h.api)
+	}))
 	h.storage = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.serve(w, r, h.store)
 	}))

@@ -20,13 +20,13 @@ type Request struct {
 	Progress func(Progress)
 }
 
-// Snapshot brings the wanted files of a repository into the cache and returns the snapshot's folder, which may
-// hold further files from earlier calls. A file that is there already is not asked for again. Pickled weights
-// (.bin, .pt, .pth, .pkl, .pickle, .ckpt) are skipped unless a pattern of Include ends in their extension, and
-// a model without other weights is refused with ErrPickle.
+// Snapshot brings the wanted files of a repository into the cache and returns the snapshot's folder,
+// which may hold further files from earlier calls. A file that is there already is not asked for again.
+// Pickled weights (.bin, .pt, .pth, .pkl, .pickle, .ckpt) are skipped unless a pattern of Include ends in
+// their extension, and a model without other weights is refused with ErrPickle.
 //
-// Errors wrap ErrUnauthorized, ErrGated, ErrNotFound, ErrOffline, ErrPickle, ErrDamaged or ErrNoSpace where one
-// fits. After an error, what was downloaded is kept and the next call goes on from there.
+// Errors wrap ErrUnauthorized, ErrGated, ErrNotFound, ErrOffline, ErrPickle, ErrDamaged or ErrNoSpace
+// where one fits. After an error, what was downloaded is kept and the next call goes on from there.
 func (c *Client) Snapshot(ctx context.Context, name string, req Request) (dir string, err error) {
 	choose, err := byPatterns(req.Type, req.Include, req.Exclude)
 	if err != nil {
@@ -60,6 +60,11 @@ func (c *Client) snapshot(ctx context.Context, name string, req Request, choose 
 	if files, err = choose(l.files); err != nil {
 		return "", nil, fmt.Errorf("%s at %s: %w", r.name, req.Revision, err)
 	}
+	if s.complete(l.commit, files) != nil { // else nothing is written, in case the cache is read-only
+		if err := s.writeNames(l); err != nil {
+			return "", nil, err
+		}
+	}
 	if err := c.bring(ctx, r, l.commit, files, req.Progress); err != nil {
 		return "", nil, fmt.Errorf("%s at %s: %w", r.name, req.Revision, err)
 	}
@@ -75,13 +80,15 @@ func (s store) hint(revision string, err error) error {
 		return err
 	}
 	if b, e := os.ReadFile(s.ref(revision)); e == nil {
-		return fmt.Errorf("%w; the cache has commit %s of it, used with HF_HUB_OFFLINE=1", err, clip(string(b)))
+		return fmt.Errorf("%w; the cache has commit %s of it, used with HF_HUB_OFFLINE=1",
+			err, clip(string(b)))
 	}
 	return err
 }
 
 // bring downloads those of the files that the cache lacks and links all into the snapshot of commit.
-func (c *Client) bring(ctx context.Context, r repo, commit string, files []string, call func(Progress)) error {
+func (c *Client) bring(ctx context.Context, r repo, commit string, files []string,
+	call func(Progress)) error {
 	s := c.store(r)
 	var missing []string
 	m := &meter{call: call, done: map[string]int64{}}
@@ -157,8 +164,8 @@ func (c *Client) checkSpace(s store, order []string, shared map[string][]remote)
 		return fmt.Errorf("free space of %s: %w", s.dir, err)
 	}
 	if known && uint64(need) > free {
-		return fmt.Errorf("%w: %s has %d bytes free, and the download takes %d; free some, or set HF_HOME to "+
-			"another disk", ErrNoSpace, s.dir, free, need)
+		return fmt.Errorf("%w: %s has %d bytes free, and the download takes %d; free some, or set "+
+			"HF_HOME to another disk", ErrNoSpace, s.dir, free, need)
 	}
 	return nil
 }

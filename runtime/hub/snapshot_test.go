@@ -96,14 +96,16 @@ func TestIncludeExclude(t *testing.T) {
 		want             []string
 		err              error
 	}{
-		{"all", Model, nil, nil, []string{"config.json", "data/a.json", "model.safetensors", "model.py"}, nil},
+		{"all", Model, nil, nil, []string{"config.json", "data/a.json", "model.safetensors", "model.py"},
+			nil},
 		{"star", Model, []string{"*.json"}, nil, []string{"config.json", "data/a.json"}, nil},
 		{"folder", Model, []string{"data/"}, nil, []string{"data/a.json"}, nil},
 		{"exclude", Model, []string{"*.json"}, []string{"data/*"}, []string{"config.json"}, nil},
 		{"set", Model, []string{"[!c]onfig.json", "[cd]onfig.json"}, nil, []string{"config.json"}, nil},
 		{"any pickle", Model, []string{"p*"}, nil, nil, ErrPickle},
 		{"no weights but pickles", Model, nil, []string{"*.safetensors"}, nil, ErrPickle},
-		{"data set", Dataset, nil, []string{"*.safetensors"}, []string{"config.json", "data/a.json", "model.py"}, nil},
+		{"data set", Dataset, nil, []string{"*.safetensors"}, []string{"config.json", "data/a.json",
+			"model.py"}, nil},
 		{"named pickle", Model, []string{"*.bin"}, nil, []string{"pytorch_model.bin"}, nil},
 		{"nothing", Model, []string{"*.gguf"}, nil, nil, ErrNotFound},
 	}
@@ -133,7 +135,8 @@ func TestRevisions(t *testing.T) {
 	h.files[commitB] = map[string][]byte{"a.txt": []byte("b")}
 	h.refs["v1"], h.refs["refs/pr/3"] = commitB, commitB
 	c := h.client(nil)
-	for rev, want := range map[string]string{"": "a", "main": "a", "v1": "b", "refs/pr/3": "b", commitB: "b"} {
+	for rev, want := range map[string]string{"": "a", "main": "a", "v1": "b", "refs/pr/3": "b",
+		commitB: "b"} {
 		for _, kind := range []RepoType{Model, Dataset} {
 			dir, err := snapshot(t, c, Request{Revision: rev, Type: kind})
 			if err != nil {
@@ -150,7 +153,8 @@ func TestRevisions(t *testing.T) {
 		t.Errorf("%d requests for the pull request's revision", n)
 	}
 	for _, rev := range []string{"../x", "/x", "a//b", "a\\b", "a\nb"} {
-		if _, err := snapshot(t, c, Request{Revision: rev}); err == nil || !strings.Contains(err.Error(), "no revision") {
+		if _, err := snapshot(t, c, Request{Revision: rev}); err == nil || !strings.Contains(err.Error(),
+			"no revision") {
 			t.Errorf("%q: got %v", rev, err)
 		}
 	}
@@ -190,8 +194,40 @@ func TestOffline(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err = snapshot(t, off, Request{}); !errors.Is(err, ErrOffline) ||
-		!strings.Contains(err.Error(), "model.safetensors was not finished") {
+		!strings.Contains(err.Error(), "1 of 2 files are missing: model.safetensors") {
 		t.Errorf("got %v", err)
+	}
+	offlineListings(t, c, off)
+}
+
+// offlineListings: without a listing the files that are there are taken for all; huggingface_hub's tells
+// better.
+func offlineListings(t *testing.T, c, off *Client) {
+	t.Helper()
+	s := c.store(repo{"owner/repo", Model})
+	tree := filepath.Join(s.dir, "trees", commitA+".json")
+	if err := errors.Join(os.Remove(s.names(commitA)), os.Remove(s.file(commitA,
+		"model.safetensors"))); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, tree, want string }{
+		{"none", "", ""},
+		{"format 1", `{"format_version":1,"files":{"a.txt":{"size":1},"b.txt":{"size":1}}}`,
+			"1 of 2 files are missing: b.txt"},
+		{"format 2", `{"format_version":2,"files":{"a.txt":1,"b.txt":1}}`, ""},
+		{"climbing", `{"format_version":1,"files":{"../b.txt":{}}}`, "is no plain relative path"},
+	}
+	for _, tt := range tests {
+		if tt.tree != "" {
+			if err := os.WriteFile(tree, []byte(tt.tree), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := snapshot(t, off, Request{})
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(),
+			tt.want)) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
 	}
 }
 
@@ -201,7 +237,8 @@ func TestSpace(t *testing.T) {
 	c := h.client(nil)
 	c.space = func(string) (uint64, bool, error) { return 999, true, nil }
 	_, err := snapshot(t, c, Request{})
-	if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(), "999 bytes free, and the download takes 1000") {
+	if !errors.Is(err, ErrNoSpace) || !strings.Contains(err.Error(),
+		"999 bytes free, and the download takes 1000") {
 		t.Errorf("got %v", err)
 	}
 	if n := h.requests("GET /owner/repo/resolve"); n > 0 {
@@ -214,7 +251,8 @@ func TestSpace(t *testing.T) {
 }
 
 func TestRepoNames(t *testing.T) {
-	for _, name := range []string{"", "a/b/c", "../b", "a/..", "a//b", "a/b.git", "a--b/c", "/a", "a/", "a b/c", "a/b-"} {
+	for _, name := range []string{"", "a/b/c", "../b", "a/..", "a//b", "a/b.git", "a--b/c", "/a", "a/",
+		"a b/c", "a/b-"} {
 		if _, err := newRepo(name, Model); err == nil {
 			t.Errorf("%q was accepted", name)
 		}

@@ -10,8 +10,8 @@ import (
 	"os"
 )
 
-// verify checks length and hash of a downloaded file. An etag of 64 digits is the SHA-256 of the contents, one
-// of 40 digits git's blob hash: the SHA-1 of "blob SIZE\x00" and the contents.
+// verify checks length and hash of a downloaded file. An etag of 64 digits is the SHA-256 of the
+// contents, one of 40 digits git's blob hash: the SHA-1 of "blob SIZE\x00" and the contents.
 func verify(path, etag string, size int64) error {
 	f, err := os.Open(path)
 	if err != nil {
