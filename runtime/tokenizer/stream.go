@@ -46,7 +46,11 @@ func (s *Stream) Flush() string {
 	return out
 }
 
-// take returns what full has beyond the text shown, and forgets all but the newest tokens.
+// maxContext bounds the tokens kept to decode the next one beside.
+const maxContext = 4 * maxHeld
+
+// take returns what full has beyond the text shown, and forgets all but the newest tokens. It keeps
+// more of them while they are all space, since decoders drop spaces at the beginning.
 func (s *Stream) take(full string) string {
 	n := 0
 	for n < len(full) && n < len(s.shown) && full[n] == s.shown[n] {
@@ -55,8 +59,13 @@ func (s *Stream) take(full string) string {
 	for n > 0 && n < len(full) && !utf8.RuneStart(full[n]) {
 		n--
 	}
-	s.ids = append(s.ids[:0], s.ids[s.context:]...)
+	newest := s.tok.Decode(s.ids[s.context:], s.SkipSpecial)
+	if strings.TrimSpace(newest) == "" && len(s.ids) < maxContext {
+		s.shown = full
+	} else {
+		s.ids = append(s.ids[:0], s.ids[s.context:]...)
+		s.shown = newest
+	}
 	s.context = len(s.ids)
-	s.shown = s.tok.Decode(s.ids, s.SkipSpecial)
 	return full[n:]
 }
