@@ -9,8 +9,8 @@ GENERATOR := $(wildcard gen/main.go)
 # Packages whose golden files `make golden` rewrites: those whose tests know the flag -update.
 GOLDEN   := $(shell grep -rlE 'internal/golden"|flag[.]Bool.."update"' --include='*_test.go' gen runtime tools \
 	2>/dev/null | xargs -r -n1 dirname | sort -u)
-# What `make drivers-test` runs on each driver.
-DRIVER_TESTS ?= ./runtime/gpu/...
+# What `make drivers-test` runs on each driver: the device layer and the kernels against their references.
+DRIVER_TESTS ?= ./runtime/gpu/... $(wildcard ./tools/optest)
 
 .PHONY: help
 help: ## list the targets
@@ -59,7 +59,7 @@ golden: ## rewrite the golden files of tests; review the diff like code
 	$(if $(GOLDEN),$(GO) test $(addprefix ./,$(GOLDEN)) -update,@echo "golden: no test has the flag -update")
 
 .PHONY: drivers-test
-drivers-test: ## run the GPU tests on three CPU drivers: old and new lavapipe, SwiftShader
+drivers-test: ## run the GPU tests on three CPU drivers: Mesa of this release, the newest Mesa, SwiftShader
 	$(GO) run ./tools/drivers all
 	$(GO) test -count=1 -timeout 30m -exec $(CURDIR)/build/drivers/run-lavapipe $(DRIVER_TESTS)
 	$(GO) test -count=1 -timeout 30m -exec $(CURDIR)/build/drivers/run-mesa-new $(DRIVER_TESTS)

@@ -61,7 +61,9 @@ func mesaNew(f debs.Fetcher, build, run string) error {
 		return err
 	}
 	return root.WrapAny(run, "VK_DRIVER_FILES=$root/../lvp_icd.json", "VK_ICD_FILENAMES=$root/../lvp_icd.json",
-		"VK_LAYER_PATH=$root/usr/share/vulkan/explicit_layer.d")
+		"VK_LAYER_PATH=$root/usr/share/vulkan/explicit_layer.d",
+		// Newer layers look for missing barriers between kernels only when told to; older ones always do.
+		"VK_LAYER_SYNCVAL_SHADER_ACCESSES_HEURISTIC=1")
 }
 
 // swiftshader takes SwiftShader out of the browser's package; its library needs nothing else of it.
