@@ -1,0 +1,166 @@
+package optest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/vulcast/vulcast/gen/refrun"
+	"github.com/vulcast/vulcast/runtime/gpu"
+	"github.com/vulcast/vulcast/runtime/nn"
+)
+
+// An attentionCase is one set of shapes and options.
+type attentionCase struct {
+	name                      string
+	B, T, S, H, K, E, V, base int
+	causal                    bool
+	window                    int
+	softcap                   float64
+	bias                      int // batches of the bias; 0: none
+	sinks, slopes, segs       bool
+	storage                   gpu.DType
+}
+
+var attentionCases = []attentionCase{
+	{name: "causal", B: 2, T: 17, S: 17, H: 3, K: 3, E: 16, V: 16, causal: true},
+	{name: "grouped", B: 2, T: 33, S: 33, H: 9, K: 3, E: 64, V: 64, causal: true, segs: true},
+	{name: "one key head", B: 1, T: 21, S: 21, H: 7, K: 1, E: 8, V: 8, causal: true},
+	{name: "width 1", B: 2, T: 9, S: 9, H: 2, K: 1, E: 1, V: 1, causal: true},
+	{name: "odd widths", B: 2, T: 13, S: 13, H: 4, K: 2, E: 7, V: 5, segs: true},
+	{name: "wide value", B: 1, T: 19, S: 19, H: 2, K: 2, E: 24, V: 96, causal: true},
+	{name: "wide key", B: 1, T: 19, S: 19, H: 4, K: 2, E: 192, V: 128, causal: true},
+	{name: "width 256", B: 1, T: 70, S: 70, H: 2, K: 1, E: 256, V: 256, causal: true},
+	{name: "width 512", B: 1, T: 40, S: 40, H: 1, K: 1, E: 512, V: 512, causal: true},
+	{name: "width 576 to 512", B: 1, T: 12, S: 12, H: 4, K: 1, E: 576, V: 512, causal: true},
+	{name: "bidirectional", B: 2, T: 40, S: 40, H: 2, K: 2, E: 32, V: 32, segs: true},
+	{name: "window", B: 2, T: 150, S: 150, H: 2, K: 1, E: 16, V: 16, causal: true, window: 11},
+	{name: "window both sides", B: 1, T: 90, S: 90, H: 2, K: 2, E: 16, V: 16, window: 7, segs: true},
+	{name: "softcap", B: 1, T: 30, S: 30, H: 4, K: 2, E: 32, V: 32, causal: true, softcap: 3},
+	{name: "sinks", B: 2, T: 30, S: 30, H: 4, K: 2, E: 32, V: 32, causal: true, window: 8, sinks: true, segs: true},
+	{name: "shared bias", B: 3, T: 14, S: 14, H: 2, K: 2, E: 16, V: 16, bias: 1},
+	{name: "batch bias", B: 2, T: 14, S: 14, H: 4, K: 2, E: 16, V: 16, bias: 2, causal: true},
+	{name: "alibi", B: 2, T: 70, S: 70, H: 4, K: 4, E: 16, V: 16, slopes: true, causal: true, segs: true},
+	{name: "cross", B: 2, T: 11, S: 75, H: 4, K: 4, E: 16, V: 16, segs: true},
+	{name: "cross bias", B: 2, T: 75, S: 11, H: 4, K: 4, E: 16, V: 16, segs: true, bias: 1},
+	{name: "decode", B: 2, T: 1, S: 300, H: 6, K: 2, E: 64, V: 64, base: 257, causal: true, segs: true},
+	{name: "decode window sinks", B: 1, T: 3, S: 500, H: 4, K: 1, E: 32, V: 32, base: 401, causal: true, window: 100, sinks: true},
+	{name: "long", B: 1, T: 300, S: 300, H: 3, K: 1, E: 64, V: 64, causal: true, segs: true},
+	{name: "bf16", B: 2, T: 33, S: 33, H: 4, K: 2, E: 32, V: 32, causal: true, segs: true, storage: gpu.BF16},
+}
+
+// inputs makes the arrays and the batch of a case.
+func (c attentionCase) inputs() *refrun.Call {
+	r := rand.New(rand.NewPCG(7, uint64(c.T*1000+c.E)))
+	in := []*refrun.Array{normals(r, c.B, c.T, c.H, c.E), normals(r, c.B, c.S, c.K, c.E), normals(r, c.B, c.S, c.K, c.V), nil, nil, nil,
+		normals(r, c.B, c.T, c.H, c.V)}
+	if c.bias > 0 {
+		in[3] = normals(r, c.bias, c.H, c.T, c.S)
+	}
+	if c.sinks {
+		in[4] = normals(r, c.H)
+	}
+	if c.slopes {
+		in[5] = normals(r, c.H)
+		for i := range in[5].Data {
+			in[5].Data[i] = math.Abs(in[5].Data[i])
+		}
+	}
+	b := &refrun.Batch{B: c.B, T: c.T, S: c.S, Base: c.base}
+	if c.segs {
+		b.Seg, b.KeySeg = segments(c.B, c.T), segments(c.B, c.S)
+	}
+	scale := float64(float32(1 / math.Sqrt(float64(c.E))))
+	return &refrun.Call{In: in, Batch: b, Attr: map[string]any{"scale": scale, "softcap": c.softcap, "causal": c.causal, "window": c.window}}
+}
+
+// segments packs two sequences in every row and pads the last fifth of odd rows.
+func segments(rows, n int) []int {
+	seg := make([]int, rows*n)
+	for i := range seg {
+		b, t := i/n, i%n
+		seg[i] = 1 + t/(n/2+1)
+		if b%2 == 1 && t >= n-n/5 {
+			seg[i] = 0
+		}
+	}
+	return seg
+}
+
+// runAttention returns y, lse and, unless forward only, dq, dk, dv, dbias, dsinks from the device.
+func runAttention(t *testing.T, c attentionCase, call *refrun.Call, forward bool) [][]float64 {
+	d := device(t)
+	x := make([]gpu.Tensor, 7)
+	for i, a := range call.In {
+		typ := c.storage
+		if i >= 3 && i <= 5 {
+			typ = gpu.F32
+		}
+		x[i] = upload(t, d, typ, a)
+	}
+	b := &nn.Batch{B: c.B, T: c.T, S: c.S, Seg: uploadInts(t, d, call.Batch.Seg, c.B, c.T), KeySeg: uploadInts(t, d, call.Batch.KeySeg, c.B, c.S)}
+	if c.base > 0 {
+		base, err := d.Alloc(gpu.U32, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { d.Release(base) })
+		if err := d.Write(base, []uint32{uint32(c.base)}); err != nil {
+			t.Fatal(err)
+		}
+		b.Base = base
+	}
+	a := nn.AttentionAttrs{Scale: float32(call.Attr["scale"].(float64)), Causal: c.causal, Window: c.window, Softcap: float32(c.softcap), Slopes: x[5]}
+	r := recorder(d, c.storage)
+	y, lse := r.Attention(b, b, x[0], x[1], x[2], x[3], x[4], a)
+	outs := []gpu.Tensor{y, lse}
+	if !forward {
+		dq, dk, dv, dbias, dsinks := r.AttentionGrad(b, b, x[0], x[1], x[2], x[3], x[4], y, lse, x[6], a)
+		outs = append(outs, dq, dk, dv, dbias, dsinks)
+	}
+	run(t, r)
+	var got [][]float64
+	for _, o := range outs {
+		if o.Valid() {
+			got = append(got, download(t, d, o))
+		} else {
+			got = append(got, nil)
+		}
+	}
+	return got
+}
+
+func TestAttention(t *testing.T) {
+	for _, c := range attentionCases {
+		t.Run(c.name, func(t *testing.T) {
+			call := c.inputs()
+			got := runAttention(t, c, call, false)
+			want, err := refrun.Kernels()["attention"](call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grads, err := refrun.Kernels()["attention_grad"](call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tol := 4e-6
+			if c.storage != gpu.F32 {
+				tol = 2e-2
+			}
+			report := ""
+			for i, name := range []string{"y", "lse", "dq", "dk", "dv", "dbias", "dsinks"} {
+				w := append(want, grads...)[i]
+				if w == nil {
+					continue
+				}
+				if got[i] == nil {
+					t.Errorf("%s is missing", name)
+					continue
+				}
+				report += fmt.Sprintf(" %s %.1e", name, near(t, name, got[i], w, tol))
+			}
+			t.Log(report)
+		})
+	}
+}
