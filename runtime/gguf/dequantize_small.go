@@ -97,6 +97,33 @@ func decodeMXFP4(src []byte, dst []float32) {
 	}
 }
 
+// decodeNVFP4: four scales (E4M3 without sign), qs[32] E2M1; groups of 16 in 8 bytes, low nibbles first;
+// y = scale/2 * (2 * q). A file's further scale for the whole tensor is a tensor of its own.
+func decodeNVFP4(src []byte, dst []float32) {
+	levels := [16]float32{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
+	for ; len(dst) > 0; src, dst = src[36:], dst[64:] {
+		for g, s := range src[:4] {
+			d, out := halvedUE4M3(s), dst[g*16:][:16]
+			for i, q := range src[4+g*8:][:8] {
+				out[i] = d * levels[q&15]
+				out[i+8] = d * levels[q>>4]
+			}
+		}
+	}
+}
+
+// halvedUE4M3 returns half of an E4M3 number (bias 7), whose sign bit is ignored; 127, its NaN, counts as 0.
+func halvedUE4M3(x byte) float32 {
+	exp, frac := uint32(x>>3&15), float32(x&7)
+	switch {
+	case x == 127:
+		return 0
+	case exp == 0:
+		return frac * 0x1p-10
+	}
+	return math.Float32frombits((exp+119)<<23) * (1 + frac/8)
+}
+
 // halvedE8M0 returns 2^(e-128), whose two smallest values are float32 subnormals.
 func halvedE8M0(e byte) float32 {
 	if e < 2 {

@@ -73,6 +73,12 @@ func TestHalf(t *testing.T) {
 	}
 }
 
+func TestCodebooks(t *testing.T) {
+	if len(codebooks) != gridEnd {
+		t.Errorf("%d values, want %d", len(codebooks), gridEnd)
+	}
+}
+
 // TestParallel compares the shared work with the work of one goroutine, at a length that shares unevenly.
 func TestParallel(t *testing.T) {
 	n := parallelFrom + 7*256
@@ -103,7 +109,7 @@ func TestDequantizeErrors(t *testing.T) {
 		want   string
 	}{
 		{"type", 77, 0, 0, "unknown tensor type 77"},
-		{"unread", IQ1M, 56, 256, "values of type IQ1_M cannot be read; " +
+		{"unread", Q1_0, 18, 128, "values of type Q1_0 cannot be read; " +
 			"convert the model to another type, for example Q8_0 or F16"},
 		{"values", Q4_0, 18, 31, "31 values are no multiple of the 32 values of a Q4_0 block"},
 		{"bytes", Q4_0, 17, 32, "32 values of type Q4_0 take 18 bytes, got 17"},

@@ -116,9 +116,9 @@ func TestFloat32Errors(t *testing.T) {
 	if f.Raw("u") != nil {
 		t.Error("bytes of a tensor that is not there")
 	}
-	path := newImage(1, 0).tensor("t", IQ2XS, 0, 256).data(74).save(t, t.TempDir(), "a.gguf")
-	err := open(t, path).Float32("t", make([]float32, 256))
-	if err == nil || !strings.Contains(err.Error(), "values of type IQ2_XS cannot be read; convert") {
+	path := newImage(1, 0).tensor("t", Q1_0, 0, 128).data(18).save(t, t.TempDir(), "a.gguf")
+	err := open(t, path).Float32("t", make([]float32, 128))
+	if err == nil || !strings.Contains(err.Error(), "values of type Q1_0 cannot be read; convert") {
 		t.Error(err)
 	}
 }

@@ -144,7 +144,7 @@ func TestCut(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range []string{"testdata/meta.gguf", "testdata/big_endian.gguf"} {
+	for _, name := range []string{"testdata/meta.gguf", "testdata/types.gguf", "testdata/big_endian.gguf"} {
 		b, err := os.ReadFile(name)
 		if err != nil {
 			f.Fatal(err)

@@ -7,39 +7,39 @@ type Type uint32
 
 // The tensor types that a file may name. Numbers that are missing were removed from the format.
 const (
-	F32    Type = 0
-	F16    Type = 1
-	Q4_0   Type = 2
-	Q4_1   Type = 3
-	Q5_0   Type = 6
-	Q5_1   Type = 7
-	Q8_0   Type = 8
-	Q2_K   Type = 10
-	Q3_K   Type = 11
-	Q4_K   Type = 12
-	Q5_K   Type = 13
-	Q6_K   Type = 14
-	Q8_K   Type = 15
-	IQ2XXS Type = 16
-	IQ2XS  Type = 17
-	IQ3XXS Type = 18
-	IQ1S   Type = 19
-	IQ4_NL Type = 20
-	IQ3S   Type = 21
-	IQ2S   Type = 22
-	IQ4_XS Type = 23
-	I8     Type = 24
-	I16    Type = 25
-	I32    Type = 26
-	I64    Type = 27
-	F64    Type = 28
-	IQ1M   Type = 29
-	BF16   Type = 30
-	TQ1_0  Type = 34
-	TQ2_0  Type = 35
-	MXFP4  Type = 39
-	NVFP4  Type = 40
-	Q1_0   Type = 41
+	F32     Type = 0
+	F16     Type = 1
+	Q4_0    Type = 2
+	Q4_1    Type = 3
+	Q5_0    Type = 6
+	Q5_1    Type = 7
+	Q8_0    Type = 8
+	Q2_K    Type = 10
+	Q3_K    Type = 11
+	Q4_K    Type = 12
+	Q5_K    Type = 13
+	Q6_K    Type = 14
+	Q8_K    Type = 15
+	IQ2_XXS Type = 16
+	IQ2_XS  Type = 17
+	IQ3_XXS Type = 18
+	IQ1_S   Type = 19
+	IQ4_NL  Type = 20
+	IQ3_S   Type = 21
+	IQ2_S   Type = 22
+	IQ4_XS  Type = 23
+	I8      Type = 24
+	I16     Type = 25
+	I32     Type = 26
+	I64     Type = 27
+	F64     Type = 28
+	IQ1_M   Type = 29
+	BF16    Type = 30
+	TQ1_0   Type = 34
+	TQ2_0   Type = 35
+	MXFP4   Type = 39
+	NVFP4   Type = 40
+	Q1_0    Type = 41
 )
 
 // layout is how one block of a type lies in the file and how it becomes float32.
@@ -86,7 +86,7 @@ func layoutOf(t Type) (layout, bool) {
 	case IQ4_NL:
 		return layout{"IQ4_NL", 32, 18, decodeIQ4NL}, true
 	case NVFP4:
-		return layout{"NVFP4", 64, 36, nil}, true
+		return layout{"NVFP4", 64, 36, decodeNVFP4}, true
 	case Q1_0:
 		return layout{"Q1_0", 128, 18, nil}, true
 	}
@@ -114,20 +114,20 @@ func superLayoutOf(t Type) (layout, bool) {
 		return layout{"TQ1_0", 256, 54, decodeTQ1}, true
 	case TQ2_0:
 		return layout{"TQ2_0", 256, 66, decodeTQ2}, true
-	case IQ2XXS:
-		return layout{"IQ2_XXS", 256, 66, nil}, true
-	case IQ2XS:
-		return layout{"IQ2_XS", 256, 74, nil}, true
-	case IQ2S:
-		return layout{"IQ2_S", 256, 82, nil}, true
-	case IQ3XXS:
-		return layout{"IQ3_XXS", 256, 98, nil}, true
-	case IQ3S:
-		return layout{"IQ3_S", 256, 110, nil}, true
-	case IQ1S:
-		return layout{"IQ1_S", 256, 50, nil}, true
-	case IQ1M:
-		return layout{"IQ1_M", 256, 56, nil}, true
+	case IQ2_XXS:
+		return layout{"IQ2_XXS", 256, 66, decodeIQ2XXS}, true
+	case IQ2_XS:
+		return layout{"IQ2_XS", 256, 74, decodeIQ2XS}, true
+	case IQ2_S:
+		return layout{"IQ2_S", 256, 82, decodeIQ2S}, true
+	case IQ3_XXS:
+		return layout{"IQ3_XXS", 256, 98, decodeIQ3XXS}, true
+	case IQ3_S:
+		return layout{"IQ3_S", 256, 110, decodeIQ3S}, true
+	case IQ1_S:
+		return layout{"IQ1_S", 256, 50, decodeIQ1S}, true
+	case IQ1_M:
+		return layout{"IQ1_M", 256, 56, decodeIQ1M}, true
 	}
 	return layout{}, false
 }
@@ -146,7 +146,8 @@ func (t Type) Block() (elements, bytes int) {
 	return l.elements, l.bytes
 }
 
-// Readable reports whether Dequantize and File.Float32 can turn the type into float32.
+// Readable reports whether Dequantize and File.Float32 can turn the type into float32: all but I32 and I64,
+// whose values need not fit, and Q1_0.
 func (t Type) Readable() bool {
 	l, ok := layoutOf(t)
 	return ok && l.decode != nil

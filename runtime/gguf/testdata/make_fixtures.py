@@ -1,6 +1,6 @@
 """Makes the fixtures beside it with the gguf package of PyPI (0.19.0) and its numpy dequantization.
 
-    python make_fixtures.py            types.gguf types.f32 meta.gguf big_endian.gguf
+    python make_fixtures.py            types.gguf types.f32 meta.gguf big_endian.gguf ../codebooks.bin
     python make_fixtures.py sums FILE  prints "name type dims sha256(float32 values)" of each tensor of FILE
                                        and "key count sha256(texts)" of each text array, for -real-sums
 """
@@ -13,7 +13,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # type -> byte offsets of its binary16 scales within a block
 SCALES = {T.Q4_0: [0], T.Q4_1: [0, 2], T.Q5_0: [0], T.Q5_1: [0, 2], T.Q8_0: [0], T.IQ4_NL: [0], T.MXFP4: [],
           T.Q2_K: [80, 82], T.Q3_K: [108], T.Q4_K: [0, 2], T.Q5_K: [0, 2], T.Q6_K: [208], T.IQ4_XS: [0],
-          T.TQ1_0: [52], T.TQ2_0: [64]}
+          T.TQ1_0: [52], T.TQ2_0: [64], T.IQ2_XXS: [0], T.IQ2_XS: [0], T.IQ2_S: [0], T.IQ3_XXS: [0], T.IQ3_S: [0],
+          T.IQ1_S: [0], T.IQ1_M: [], T.NVFP4: []}
 ROWS, COLS = 3, 256
 
 
@@ -23,7 +24,17 @@ def blocks(rng, t):
     raw = rng.integers(0, 256, (ROWS * COLS // per, size), dtype=np.uint8)
     for at in SCALES[t]:
         raw[:, at:at + 2] = rng.normal(0, 0.1, (len(raw), 1)).astype(np.float16).view(np.uint8)
+    if t == T.IQ1_M:  # the half's nibbles are the top ones of four 16-bit words
+        raw[:, 55] = raw[:, 55] & 0x0f | 0x20  # an exponent that is neither 0 nor 31
     return raw.reshape(ROWS, -1)
+
+
+def codebooks():
+    """../codebooks.bin: the vectors that the grid types index, one int8 a value, in the order below."""
+    with open(os.path.join(HERE, "..", "codebooks.bin"), "wb") as f:
+        for q in (quants.IQ2_XXS, quants.IQ2_XS, quants.IQ2_S, quants.IQ3_XXS, quants.IQ3_S, quants.IQ1_S):
+            q.init_grid()
+            f.write(q.grid.astype(np.int8).tobytes())
 
 
 def q8k(rng):
@@ -112,5 +123,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["sums"]:
         sums(sys.argv[2])
     else:
+        codebooks()
         types()
         meta()
