@@ -65,6 +65,21 @@ func (c *cursor) text(what string) string {
 	return string(c.take(n, what))
 }
 
+// plainText is text without words for an error: vocabularies have hundreds of thousands of strings. It reads
+// nothing where it returns false.
+func (c *cursor) plainText() (s string, ok bool) {
+	rest := c.data[c.pos:]
+	if len(rest) < 8 {
+		return "", false
+	}
+	n := binary.LittleEndian.Uint64(rest)
+	if n > uint64(len(rest)-8) {
+		return "", false
+	}
+	c.pos += 8 + n
+	return string(rest[8 : 8+n]), true
+}
+
 // name returns a string that must be a name: 1 to maxKeyBytes bytes of UTF-8.
 func (c *cursor) name(what string) string {
 	at := c.pos
@@ -178,7 +193,11 @@ func (c *cursor) array(v *Value, depth int) {
 	case String:
 		all := make([]string, 0, n)
 		for i := 0; i < n && c.err == nil; i++ {
-			all = append(all, c.text(fmt.Sprintf("element %d of key %q", i, v.Key)))
+			s, ok := c.plainText()
+			if !ok { // the same once more, for the error
+				s = c.text(fmt.Sprintf("element %d of key %q", i, v.Key))
+			}
+			all = append(all, s)
 		}
 		v.any = all
 	default:

@@ -183,3 +183,18 @@ func TestSplit(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func BenchmarkOpen(b *testing.B) {
+	if *realFile == "" {
+		b.Skip("needs -real FILE")
+	}
+	for b.Loop() {
+		f, err := Open(*realFile)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
