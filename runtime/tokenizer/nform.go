@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normForm is one of the Unicode normalization forms NFC, NFD, NFKC and NFKD.
-// Source: Unicode Standard Annex 15.
+// normForm is one of the Unicode normalization forms NFC, NFD, NFKC and NFKD, with the data of Unicode
+// 9.0, which the reference library has. Source: Unicode Standard Annex 15.
 type normForm string
 
 func (f normForm) form() norm.Form {
@@ -17,10 +17,10 @@ func (f normForm) form() norm.Form {
 
 func (f normForm) normalize(t *text) error {
 	form := f.form()
-	if isASCII(t.s) || form.IsNormalString(t.s) && !longMarks(t.s) {
+	if isASCII(t.s) || form.IsNormalString(t.s) {
 		return nil
 	}
-	if !t.track && !longMarks(t.s) {
+	if !t.track && !unusual(t.s) {
 		t.s = form.String(t.s)
 		return nil
 	}
@@ -46,19 +46,29 @@ func combiningClass(r rune) uint8 {
 	if r < 0x300 {
 		return 0
 	}
+	if laterCombining.has(r) {
+		return 0
+	}
 	var b [utf8.UTFMax]byte
 	return norm.NFD.Properties(b[:utf8.EncodeRune(b[:], r)]).CCC()
 }
 
-// longMarks tells whether so many marks follow each other that the norm package would put a U+034F
-// between them (the Stream-Safe format), which no tokenizer does.
-func longMarks(s string) bool {
+// unusual tells whether the norm package would not give the right result: it has later Unicode data, and
+// after 30 marks in a row it puts a U+034F (the Stream-Safe format), which no tokenizer does.
+func unusual(s string) bool {
 	run := 0
 	for _, r := range s {
-		if r < 0x300 || combiningClass(r) == 0 {
+		switch {
+		case r < 0x300:
 			run = 0
-		} else if run++; run > 25 {
+		case laterDecomposed.has(r) || laterCombining.has(r) || r == 0x11930:
 			return true
+		case combiningClass(r) == 0:
+			run = 0
+		default:
+			if run++; run > 25 {
+				return true
+			}
 		}
 	}
 	return false
@@ -72,7 +82,7 @@ func decompose(s string, compatible bool) []change {
 	}
 	out := make([]change, 0, len(s))
 	for i, r := range s {
-		if r < 0x80 {
+		if r < 0x80 || laterDecomposed.has(r) {
 			out = append(out, change{r: r})
 			continue
 		}
@@ -127,6 +137,9 @@ func compose(in []change) []change {
 // composePair returns the primary composite of two runes.
 func composePair(a, b rune) (rune, bool) {
 	if a < 0x80 && b < 0x300 {
+		return 0, false
+	}
+	if laterCombining.has(b) || b == 0x11930 { // U+11938 is of Unicode 13.0
 		return 0, false
 	}
 	s := norm.NFC.String(string([]rune{a, b}))

@@ -1,34 +1,72 @@
 package tokenizer
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-func isSpace(r rune) bool  { return unicode.IsSpace(r) }
-func isLetter(r rune) bool { return unicode.IsLetter(r) }
-func isNumber(r rune) bool { return unicode.IsNumber(r) }
+// runeRanges is a sorted list of {first, last}.
+type runeRanges [][2]rune
 
-// isPunctuation is the definition of BERT: the ASCII symbols and everything in the categories P*.
+func (t runeRanges) has(r rune) bool {
+	if len(t) == 0 || r < t[0][0] || r > t[len(t)-1][1] {
+		return false
+	}
+	_, found := slices.BinarySearchFunc(t, r, func(x [2]rune, r rune) int {
+		switch {
+		case x[1] < r:
+			return -1
+		case x[0] > r:
+			return 1
+		}
+		return 0
+	})
+	return found
+}
+
+// isSpace is the property White_Space, which has been the same since Unicode 6.3.
+func isSpace(r rune) bool { return unicode.IsSpace(r) }
+
+// isLetter is \p{L} of Unicode 16.0, as regular expressions use it.
+func isLetter(r rune) bool {
+	return unicode.IsLetter(r) || r > 0x897 && (newLo.has(r) || newLu.has(r) || newLl.has(r) || newLm.has(r))
+}
+
+// isNumber is \p{N} of Unicode 16.0, as regular expressions use it.
+func isNumber(r rune) bool { return unicode.IsNumber(r) || newNd.has(r) }
+
+// isNumeric is the categories N* of Unicode 17.0, which the pre-tokenizer Digits uses.
+func isNumeric(r rune) bool { return unicode.IsNumber(r) || newNumeric.has(r) }
+
+// isPunctuation is the definition of BERT: the ASCII symbols and the categories P* of Unicode 8.0.
 func isPunctuation(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r > ' ' && r < 0x7f && !('0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z')
 	}
-	return unicode.Is(unicode.P, r)
+	return unicode.Is(unicode.P, r) && !laterPunct.has(r) || r == 0x166D || r == 0x111C9
 }
 
-// isWord is \w of Unicode TS 18: letters, marks, decimal digits, connectors and joiners.
+// isWord is \w of Unicode TS 18, version 16.0: letters, marks, decimal digits, connectors and joiners.
 func isWord(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.Nl, unicode.M, unicode.Nd, unicode.Pc,
-		unicode.Other_Alphabetic, unicode.Join_Control)
+		unicode.Other_Alphabetic, unicode.Join_Control) || newWord.has(r)
 }
 
 // lower appends the lower case of r. Only U+0130 has two runes.
 // Source: Unicode SpecialCasing.txt, the unconditional mappings.
 func lower(r rune, buf []rune) []rune {
+	if r < 0x130 {
+		return append(buf, unicode.ToLower(r))
+	}
 	if r == 0x130 {
 		return append(buf, 'i', 0x307)
+	}
+	for _, x := range newLower {
+		if r >= x[0] && r <= x[1] {
+			return append(buf, r+x[2])
+		}
 	}
 	return append(buf, unicode.ToLower(r))
 }
@@ -80,11 +118,23 @@ func badPart(s string) int {
 	return n
 }
 
-func isNumeric(r rune) bool    { return unicode.IsNumber(r) }
-func isCombining(r rune) bool  { return unicode.Is(unicode.M, r) }
-func isNonspacing(r rune) bool { return unicode.Is(unicode.Mn, r) }
+// isCombining is the categories M* of Unicode 9.0.
+func isCombining(r rune) bool {
+	return unicode.Is(unicode.M, r) && !laterMarks.has(r) || r == 0x1CF2 || r == 0x1CF3
+}
 
-// isBertControl is the categories Cc, Cf and Co, but for tab and newlines.
+// isNonspacing is the category Mn of Unicode 8.0.
+func isNonspacing(r rune) bool {
+	return unicode.Is(unicode.Mn, r) && !laterMn.has(r) || r == 0x1734
+}
+
+// isBertControl is the categories Cc, Cf and Co of Unicode 8.0, but for tab and newlines.
 func isBertControl(r rune) bool {
-	return r != '\t' && r != '\n' && r != '\r' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+	switch {
+	case r == '\t' || r == '\n' || r == '\r':
+		return false
+	case r == 0x890 || r == 0x891 || r == 0x8E2 || r == 0x110CD || r >= 0x13430 && r <= 0x1343F:
+		return false // later ones
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
 }
