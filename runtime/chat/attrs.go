@@ -66,6 +66,8 @@ func (in *interp) item(obj, key Value) (Value, bool) {
 		return at64(o.Items, i)
 	case Tuple:
 		return at64(o, i)
+	case *groupTuple:
+		return at64(o.Tuple, i)
 	case rangeValue:
 		if i < 0 {
 			i += o.n
@@ -139,6 +141,11 @@ func (in *interp) attr(obj Value, name string) (Value, bool) {
 		return seqMethod(o.Items, name, o)
 	case Tuple:
 		return seqMethod(o, name, o)
+	case *groupTuple:
+		if i := indexOf([]string{"grouper", "list"}, name); i >= 0 {
+			return o.Tuple[i], true
+		}
+		return seqMethod(o.Tuple, name, o)
 	case *Dict:
 		if indexOf(dictMutators, name) >= 0 {
 			return in.unsafe(obj, name), true

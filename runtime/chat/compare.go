@@ -47,6 +47,7 @@ func (in *interp) eqDepth(a, b Value, depth int) bool {
 	if depth > maxReprDepth {
 		in.fail(KindLimit, "comparison nested deeper than %d", maxReprDepth)
 	}
+	a, b = ungroup(a), ungroup(b)
 	if x, ok := textOf(a); ok {
 		y, ok := textOf(b)
 		in.work(min(len(x), len(y)))
@@ -75,6 +76,14 @@ func (in *interp) eqDepth(a, b Value, depth int) bool {
 		return ok && x.n == y.n && (x.n == 0 || x.start == y.start && (x.n == 1 || x.step == y.step))
 	}
 	return same(a, b)
+}
+
+// ungroup makes a group of groupby the tuple it is.
+func ungroup(v Value) Value {
+	if g, ok := v.(*groupTuple); ok {
+		return g.Tuple
+	}
+	return v
 }
 
 func (in *interp) eqItems(a, b []Value, depth int) bool {
@@ -211,6 +220,7 @@ func (in *interp) cmp(op string, a, b Value, depth int) (int, bool) {
 	if depth > maxReprDepth {
 		in.fail(KindLimit, "comparison nested deeper than %d", maxReprDepth)
 	}
+	a, b = ungroup(a), ungroup(b)
 	if c, ok := numCompare(a, b); ok {
 		return c, true
 	}

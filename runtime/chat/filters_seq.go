@@ -233,22 +233,15 @@ func filterGroupBy(in *interp, v Value, a args) Value {
 		k := get(x)
 		if group == nil || !in.eq(k, last) {
 			group, last = &List{}, k
-			out = append(out, &groupTuple{real(x), group})
+			out = append(out, &groupTuple{Tuple{real(x), group}})
 		}
 		group.Items = append(group.Items, x)
-	}
-	for i, x := range out {
-		g := x.(*groupTuple)
-		out[i] = Tuple{g.key, g.list}
 	}
 	return in.newList(out)
 }
 
-// groupTuple is a group while it grows.
-type groupTuple struct {
-	key  Value
-	list *List
-}
+// groupTuple is a tuple whose two items are also called grouper and list.
+type groupTuple struct{ Tuple }
 
 func filterSum(in *interp, v Value, a args) Value {
 	p := in.bind("sum", a, 0, "attribute", "start")

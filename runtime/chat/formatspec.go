@@ -187,13 +187,13 @@ func (in *interp) alignNumber(prefix, whole, tail string, group int, sp spec) st
 		sp.align = '>'
 	}
 	if sp.sep != 0 {
-		if sp.zero {
+		if zeros := 0; sp.zero {
 			room := sp.width - int64(len(prefix)+len(tail))
 			in.checkSize(room)
-			for int64(len(grouped("0"+whole, group, sp.sep))) <= room {
-				whole = "0" + whole
-				in.step(int64(len(whole)>>6 + 1))
+			for n := int64(len(whole)); n+(n-1)/int64(group) < room; n++ {
+				zeros++
 			}
+			whole = strings.Repeat("0", zeros) + whole
 		}
 		whole = grouped(whole, group, sp.sep)
 	}

@@ -174,6 +174,8 @@ func (in *interp) items(v Value) []Value {
 		return v.Items
 	case Tuple:
 		return v
+	case *groupTuple:
+		return v.Tuple
 	case *Dict:
 		return v.keys
 	case *dictView:
@@ -237,6 +239,8 @@ func (in *interp) length(v Value) (int64, bool) {
 		return int64(len(v.Items)), true
 	case Tuple:
 		return int64(len(v)), true
+	case *groupTuple:
+		return 2, true
 	case *Dict:
 		return int64(v.Len()), true
 	case *dictView:

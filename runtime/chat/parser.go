@@ -13,6 +13,7 @@ type parser struct {
 	lim    Limits
 	depth  int
 	loops  int  // loops open in this function, for break and continue
+	fors   int  // loops open at all
 	soft   bool // inside an if: unknown filters and tests fail only if they run
 	absent []absentName
 	open   []string // tags not closed yet, for messages
@@ -223,7 +224,10 @@ func (p *parser) printStmt() []stmt {
 }
 
 func (p *parser) forStmt(t token) stmt {
+	p.fors++
+	defer func() { p.fors-- }()
 	f := &forStmt{at: at(t.pos), target: p.target(false, "in")}
+	p.checkLoopName(f.target)
 	if !p.skipName("in") {
 		p.fail(p.cur().pos, "expected 'in', got %s", p.cur().describe())
 	}
@@ -263,8 +267,23 @@ func (p *parser) ifStmt(t token) stmt {
 	}
 }
 
+// checkLoopName refuses assignments to loop inside loops.
+func (p *parser) checkLoopName(target expr) {
+	switch x := target.(type) {
+	case *nameExpr:
+		if x.name == "loop" && p.fors > 0 {
+			p.fail(x.where(), "cannot assign to the special variable 'loop' inside a for loop")
+		}
+	case *tupleExpr:
+		for _, item := range x.items {
+			p.checkLoopName(item)
+		}
+	}
+}
+
 func (p *parser) setStmt(t token) stmt {
 	target := p.target(true)
+	p.checkLoopName(target)
 	if p.skipOp("=") {
 		return &setStmt{at(t.pos), target, p.tuple(true)}
 	}

@@ -25,6 +25,7 @@ type oracleCase struct {
 	Want     string          `json:"want"`
 	Spans    [][2]int        `json:"spans"`
 	Error    string          `json:"error"`
+	Line     int             `json:"line"`
 }
 
 // oracleNow is the time the oracle's strftime_now tells.

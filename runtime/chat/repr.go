@@ -95,6 +95,8 @@ func (in *interp) reprDict(b *strings.Builder, d *Dict, depth int) {
 
 func (in *interp) reprOther(b *strings.Builder, v Value, depth int) {
 	switch v := v.(type) {
+	case *groupTuple:
+		in.writeRepr(b, v.Tuple, depth)
 	case *undefined:
 		b.WriteString("Undefined")
 	case *namespace:

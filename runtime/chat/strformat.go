@@ -30,9 +30,9 @@ type braceFormat struct {
 	auto int
 }
 
-// format replaces the fields of s; depth is 1 inside a format spec.
+// format replaces the fields of s; depth counts format specs around s.
 func (f *braceFormat) format(s string, depth int) string {
-	if depth > 1 {
+	if depth > 2 {
 		f.in.valueErr("Max string recursion exceeded")
 	}
 	var b strings.Builder

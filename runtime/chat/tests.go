@@ -58,7 +58,7 @@ func isUndefined(v Value) bool {
 
 func isSequence(v Value) bool {
 	switch v.(type) {
-	case string, markup, *List, Tuple, *Dict, rangeValue, *undefined:
+	case string, markup, *List, Tuple, *groupTuple, *Dict, rangeValue, *undefined:
 		return true
 	}
 	return false

@@ -71,6 +71,8 @@ func (in *interp) writeJSON(b *strings.Builder, v Value, st jsonStyle, depth int
 		in.jsonList(b, v.Items, st, depth)
 	case Tuple:
 		in.jsonList(b, v, st, depth)
+	case *groupTuple:
+		in.jsonList(b, v.Tuple, st, depth)
 	case *Dict:
 		in.jsonDict(b, v, st, depth)
 	default:
@@ -174,10 +176,6 @@ func writeJSONString(b *strings.Builder, s string, ascii bool) {
 		case ok:
 			b.WriteString(short)
 		case r < ' ' || ascii && r > 0x7e && r <= 0xffff:
-			if r == 0x7f {
-				b.WriteRune(r)
-				continue
-			}
 			fmt.Fprintf(b, `\u%04x`, r)
 		case ascii && r > 0xffff:
 			hi, lo := utf16.EncodeRune(r)

@@ -212,7 +212,7 @@ func typeName(v Value) string {
 		return "Markup"
 	case *List:
 		return "list"
-	case Tuple:
+	case Tuple, *groupTuple:
 		return "tuple"
 	case *Dict:
 		return "dict"
