@@ -84,7 +84,7 @@ func allocate(dev *gpu.Device, params []*nn.Param, o Options) error {
 		}
 		p.Grad.Named("gradient of " + p.Name)
 	}
-	return nil
+	return zeroGrads(dev, params)
 }
 
 // release gives the memory back.

@@ -339,3 +339,59 @@ func TestCreate(t *testing.T) {
 		t.Errorf("tensors (-want +got):\n%s", diff)
 	}
 }
+
+// TestAssemble: values and gradients come in the layout of the checkpoint, and Reload restores the values.
+func TestAssemble(t *testing.T) {
+	dev := device(t)
+	dir := writeModel(t, fakeConfig, tensorsOf(func(n string) string { return n }))
+	l, err := Open(dir, dev, []*Arch{fakeArch()}, Options{Train: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	set, err := safetensors.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	check := func(what string, value func(*nn.Param) gpu.Tensor, keep bool, want func(name string, v []float32)) {
+		var seen []string
+		err := l.Assemble(value, keep, func(name string, shape []int, got []float32) error {
+			seen = append(seen, name)
+			v := make([]float32, product(shape))
+			if err := set.Float32(name, v); err != nil {
+				return err
+			}
+			want(name, v)
+			if diff := cmp.Diff(v, append([]float32(nil), got...)); diff != "" {
+				t.Errorf("%s %s (-want +got):\n%s", what, name, diff)
+			}
+			return nil
+		})
+		if err != nil || len(seen) != 8 {
+			t.Errorf("%s: %v, %v", what, seen, err)
+		}
+	}
+	value := func(p *nn.Param) gpu.Tensor { return p.Value }
+	check("values", value, true, func(string, []float32) {})
+	check("gradients", func(p *nn.Param) gpu.Tensor { return p.Grad }, false, func(_ string, v []float32) { clear(v) })
+	conv := l.Model.Params()[3].Value
+	if err := dev.Write(conv, make([]float32, conv.Len())); err != nil {
+		t.Fatal(err)
+	}
+	check("changed", value, true, func(name string, v []float32) {
+		if name == "model.conv" {
+			clear(v)
+		}
+	})
+	if err := l.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	check("reloaded", value, true, func(string, []float32) {})
+	l.src = nil
+	err = l.Assemble(value, true, nil)
+	if err == nil || err.Error() != "a created model has no checkpoint to compare with: save and open it first" {
+		t.Errorf("error is %v", err)
+	}
+	l.src = Safetensors(set)
+}
