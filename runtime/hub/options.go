@@ -36,6 +36,18 @@ type Options struct {
 	StallTimeout time.Duration // longest time without a byte; default 60 s
 }
 
+// String shows the options without the token.
+func (o Options) String() string {
+	token := "no token"
+	if o.Token != "" {
+		token = "a token"
+	}
+	return fmt.Sprintf("endpoint %s, cache %s, offline %v, %s", o.Endpoint, o.CacheDir, o.Offline, token)
+}
+
+// GoString is String, so that no way of printing shows the token.
+func (o Options) GoString() string { return o.String() }
+
 // OptionsFromEnv reads HF_ENDPOINT, HF_HUB_CACHE (HUGGINGFACE_HUB_CACHE), HF_HOME, XDG_CACHE_HOME,
 // HF_TOKEN (HUGGING_FACE_HUB_TOKEN), HF_TOKEN_PATH or the token file in HF_HOME, and HF_HUB_OFFLINE, with
 // huggingface_hub's meaning and precedence. It fails where the home folder is unknown or the token

@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,6 +70,15 @@ func TestOptionsFromEnv(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestPrint(t *testing.T) {
+	o := Options{Endpoint: "https://h", CacheDir: "c", Token: "hf_secret"}
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s"} {
+		if got := fmt.Sprintf(verb, o); got != "endpoint https://h, cache c, offline false, a token" {
+			t.Errorf("%s: %s", verb, got)
+		}
+	}
 }
 
 func TestNewErrors(t *testing.T) {
