@@ -80,10 +80,10 @@ func (d *Device) moduleOf(p *program) (C.uint64_t, error) {
 	if p.module != 0 {
 		return C.uint64_t(p.module), nil
 	}
-	code := make([]uint32, len(p.code)/4) // aligned, which an embedded string need not be
-	copy(rawBytes(code), p.code)
+	code := make([]uint32, len(p.key.code)/4) // aligned, which an embedded string need not be
+	copy(rawBytes(code), p.key.code)
 	var out C.uint64_t
-	if r := C.vkd_module(d.vk, unsafe.Pointer(&code[0]), C.size_t(len(p.code)), &out); r != 0 {
+	if r := C.vkd_module(d.vk, unsafe.Pointer(&code[0]), C.size_t(len(p.key.code)), &out); r != 0 {
 		return 0, d.lossError(vkError("loading the module of kernel "+p.kernel.Name, r), r)
 	}
 	p.module = uint64(out)
@@ -105,7 +105,7 @@ func (d *Device) layout(n int) (layout, error) {
 }
 
 func (d *Device) closePrograms() {
-	for _, p := range d.progList {
+	for _, p := range d.byCode {
 		for _, pl := range p.pipelines {
 			if pl.handle != 0 {
 				C.vkd_pipeline_destroy(d.vk, C.uint64_t(pl.handle))

@@ -9,7 +9,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -61,7 +60,7 @@ type Device struct {
 
 	progMu   sync.Mutex // guards programs, layouts and pipelines
 	programs map[*Kernel]*program
-	progList []*program
+	byCode   map[programKey]*program
 	layouts  [maxBindings + 1]layout
 	cache    C.uint64_t
 	cacheNew bool // pipelines were compiled since the cache file was written
@@ -74,31 +73,6 @@ type Device struct {
 // layout is the descriptor set layout and pipeline layout of all kernels with n bindings.
 type layout struct{ set, pipe C.uint64_t }
 
-// List describes all Vulkan devices, in the order that Options.Device counts.
-func List() ([]Info, error) {
-	in, err := openInstance(false)
-	if err != nil {
-		return nil, err
-	}
-	defer in.close()
-	pds, err := in.devices()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Info, len(pds))
-	for k, pd := range pds {
-		var api uint32
-		list[k], api = describe(in, pd, k)
-		queueFamily(pd, &list[k])
-		(&Device{pd: pd}).memoryTypes(&list[k])
-		if c, err := newChooser(in, pd); err == nil {
-			c.choose(&list[k], api)
-			c.free()
-		}
-	}
-	return list, nil
-}
-
 // Open opens the device that o asks for. Without a loader, driver or matching device the error says what to install or
 // which devices there are.
 func Open(o Options) (*Device, error) {
@@ -107,7 +81,7 @@ func Open(o Options) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{opt: o, in: in, inflight: map[*Recording]bool{}, live: map[*storage]bool{},
-		programs: map[*Kernel]*program{}}
+		programs: map[*Kernel]*program{}, byCode: map[programKey]*program{}}
 	if err := d.open(); err != nil {
 		d.Close()
 		return nil, err
@@ -155,65 +129,6 @@ func (d *Device) open() error {
 	return d.validation("opening the device")
 }
 
-// pick chooses a device by index, part of the name, or score.
-func pick(infos []Info, want string) (int, error) {
-	if n, err := strconv.Atoi(want); err == nil {
-		if n < 0 || n >= len(infos) {
-			return 0, fmt.Errorf("no Vulkan device %d; there are: %s", n, deviceList(infos))
-		}
-		return n, nil
-	}
-	score := map[string]int{"discrete": 5, "integrated": 4, "virtual": 3, "other": 2, "cpu": 1}
-	best := -1
-	for k := range infos {
-		match := strings.Contains(strings.ToLower(infos[k].Name), strings.ToLower(want))
-		if match && (best < 0 || score[infos[k].Type] > score[infos[best].Type]) {
-			best = k
-		}
-	}
-	if best < 0 {
-		return 0, fmt.Errorf("no Vulkan device has %q in its name; there are: %s", want, deviceList(infos))
-	}
-	return best, nil
-}
-
-func deviceList(infos []Info) string {
-	var s []string
-	for _, i := range infos {
-		s = append(s, fmt.Sprintf("%d: %s (%s)", i.Index, i.Name, i.Type))
-	}
-	return strings.Join(s, ", ")
-}
-
-// queueFamily prefers a family that computes without graphics: its submissions have less overhead and no display work. It sets
-// HasTimestamps and returns -1 when no family computes.
-func queueFamily(device unsafe.Pointer, i *Info) int {
-	vulkanGo.Lock()
-	defer vulkanGo.Unlock()
-	pd := vkHandle[vk.PhysicalDevice](device)
-	var n uint32
-	vk.GetPhysicalDeviceQueueFamilyProperties(pd, &n, nil)
-	list := make([]vk.QueueFamilyProperties, n)
-	vk.GetPhysicalDeviceQueueFamilyProperties(pd, &n, list)
-	best, pure := -1, false
-	for k := range list {
-		list[k].Deref()
-		flags := vk.QueueFlagBits(list[k].QueueFlags)
-		alone := flags&vk.QueueGraphicsBit == 0
-		if flags&vk.QueueComputeBit == 0 || best >= 0 && (pure || !alone) {
-			continue
-		}
-		best, pure = k, alone
-		i.HasTimestamps = list[k].TimestampValidBits >= 36 && i.TimestampNanos > 0
-	}
-	return best
-}
-
-func newChooser(in *instance, pd unsafe.Pointer) (*chooser, error) {
-	have, err := nameList(func(buf *C.char, n C.size_t) C.int { return C.vkp_extensions(in.gipa, in.inst, pd, buf, n) })
-	return &chooser{in: in, pd: pd, have: have}, err
-}
-
 // create makes the logical device with every optional feature that the runtime knows and the device has.
 func (d *Device) create(api uint32) error {
 	c, err := newChooser(d.in, d.pd)
@@ -253,6 +168,9 @@ func (d *Device) Close() {
 		}
 		C.vkd_close(d.vk)
 		d.vk = nil
+		if err := d.validation("closing the device"); err != nil {
+			d.warn("%v", err)
+		}
 	}
 	if d.in != nil {
 		d.in.close()

@@ -54,6 +54,13 @@ func (r *Recorder) dispatch(k *Kernel, groups [3]int, spec, push []uint32, bufs 
 
 // interfaceOf checks the number of buffers and push constants against the module.
 func (r *Recorder) interfaceOf(p *program, push []uint32, bufs []Tensor) error {
+	if p.kernel.Addresses {
+		if size := 8*len(bufs) + 4*len(push); size < p.meta.pushBytes || size > maxPush || len(bufs) > maxBindings {
+			return fmt.Errorf("%d addresses and %d words given, the module takes %d bytes of push constants, at most %d are allowed",
+				len(bufs), len(push), p.meta.pushBytes, maxPush)
+		}
+		return nil
+	}
 	want := 0
 	if n := len(p.meta.bindings); n > 0 {
 		want = p.meta.bindings[n-1].number + 1
@@ -86,11 +93,17 @@ func (r *Recorder) bind(p *program, bufs []Tensor) error {
 				return err
 			}
 		}
-		if t.st == nil || t.Bytes() == 0 {
-			r.bufs = append(r.bufs, use{r.dev.dummy, 0, allocAlign, false, false})
+		if t.st == nil || t.Bytes() == 0 { // validation takes the dummy for a real buffer
+			v := r.dev.opt.Validation
+			r.bufs = append(r.bufs, use{r.dev.dummy, 0, allocAlign, v && info.reads, v && info.writes})
 			continue
 		}
 		from, to := t.span()
+		if p.kernel.Addresses {
+			r.touch(t.st, p.kernel.Name)
+			r.bufs = append(r.bufs, use{t.st, from, to, true, p.kernel.Writes>>b&1 != 0})
+			continue
+		}
 		if from%r.dev.Info.MinOffsetAlign != 0 {
 			return fmt.Errorf("%s: view %v starts %d bytes into its storage, which is no multiple of the device's "+
 				"alignment of %d; copy it first", where(), t, from, r.dev.Info.MinOffsetAlign)
@@ -220,6 +233,9 @@ func (d *Device) pipeline(p *program, spec []uint32, bufs []Tensor) (*pipeline, 
 		return pl, nil
 	}
 	pl := &pipeline{prog: p, binds: len(bufs)}
+	if p.kernel.Addresses {
+		pl.binds = 0
+	}
 	given := map[uint32]uint32{}
 	for _, id := range p.meta.specIDs {
 		b := int(id) - typeSpec

@@ -216,7 +216,7 @@ func describe2(in *instance, pd unsafe.Pointer, i *Info, api uint32) {
 	if api >= vk.MakeVersion(1, 3, 0) {
 		m4 := props(sMaintenance4)
 		if size := clampInt64(*(*uint64)(unsafe.Pointer(&m4.v[0]))); size > 0 {
-			i.MaxAllocation = min(i.MaxAllocation, size)
+			i.MaxAllocation = size // the hard limit; maxMemoryAllocationSize only says what surely works
 		}
 	}
 }

@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Finish allocates the planned memory, compiles missing pipelines in parallel and binds everything. The recorder accepts
@@ -38,8 +39,12 @@ func (r *Recorder) Finish() (*Recording, error) {
 
 func (rec *Recording) finish(r *Recorder) error {
 	d := rec.dev
+	began := time.Now()
 	if err := d.compile(pipelinesOf(rec.ops)); err != nil {
 		return err
+	}
+	if time.Since(began) > 2*time.Second {
+		d.saveCache() // a program that is killed later should not have to compile again
 	}
 	if err := rec.arena.grow(rec.sizes); err != nil {
 		var m *MemoryError
@@ -100,7 +105,7 @@ func (rec *Recording) makeSets() error {
 		return nil
 	}
 	for i, o := range rec.ops {
-		if o.kind != opDispatch || o.bufs == 0 {
+		if o.kind != opDispatch || o.pipe.binds == 0 {
 			continue
 		}
 		lay, err := d.layout(o.bufs)
@@ -201,12 +206,26 @@ func (rec *Recording) emit(s *stream, blocks []*block, i int, bound *pipeline) (
 	if o.pipe != bound {
 		s.add(C.VKOP_PIPELINE, o.pipe.handle)
 	}
-	lay, err := rec.dev.layout(o.bufs)
+	lay, err := rec.dev.layout(o.pipe.binds)
 	if err != nil {
 		return nil, err
 	}
-	s.add(C.VKOP_DISPATCH, uint64(lay.pipe), rec.sets[i], uint64(4*o.args), uint64(o.groups[0]), uint64(o.groups[1]),
+	bytes := 4 * o.args
+	if o.pipe.prog.kernel.Addresses {
+		bytes += 8 * o.bufs
+	}
+	s.add(C.VKOP_DISPATCH, uint64(lay.pipe), rec.sets[i], uint64(bytes), uint64(o.groups[0]), uint64(o.groups[1]),
 		uint64(o.groups[2]))
+	if o.pipe.prog.kernel.Addresses {
+		for _, u := range rec.uses(o) {
+			address := uint64(0)
+			if u.st != rec.dev.dummy {
+				b, at := rec.place(blocks, u)
+				address = uint64(C.vkd_address(rec.dev.vk, b.buf)) + uint64(at)
+			}
+			s.add(address)
+		}
+	}
 	push := rec.words[o.firstArg : o.firstArg+o.args]
 	for k := 0; k < len(push); k += 2 {
 		w := uint64(push[k])

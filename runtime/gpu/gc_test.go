@@ -37,12 +37,19 @@ func TestGarbageCollector(t *testing.T) {
 			r.Free(y)
 		}
 		rec := must[*Recording](t)(r.Finish())
-		for range 100 {
-			ok(t, rec.Run())
-			want += 8
+		one := d.NewRecorder()
+		one.Fill(one.Alloc(U32, 4), round)
+		small := must[*Recording](t)(one.Finish())
+		for k := range 100 {
+			ok(t, small.Run())
 			runs++
+			if k%10 == 0 {
+				ok(t, rec.Run())
+				want += 8
+				runs++
+			}
 		}
-		ok(t, rec.Close())
+		ok(t, firstError(rec.Close(), small.Close()))
 	}
 	got := make([]uint32, n)
 	ok(t, d.Read(x, got))

@@ -19,6 +19,9 @@ var typesCode string
 //go:embed testdata/subgroup.spv
 var subgroupCode string
 
+//go:embed testdata/address.spv
+var addressCode string
+
 var (
 	axpy     = Kernel{Name: "axpy", Code: axpyCode}
 	inc      = Kernel{Name: "inc", Code: incCode}

@@ -16,7 +16,7 @@ type Info struct {
 	IsCPU      bool
 
 	MemoryBytes           int64 // size of the heap that tensors live in
-	MaxAllocation         int64 // largest buffer
+	MaxAllocation         int64 // largest buffer, and so the largest tensor
 	MaxStorageBufferRange int64 // largest range that one binding reaches
 	MinOffsetAlign        int64 // bytes that the start of a bound view must be a multiple of
 	MaxGroups             [3]int

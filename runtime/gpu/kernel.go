@@ -16,17 +16,33 @@ type Kernel struct {
 	// A device that cannot promise either gives an error when the kernel is dispatched.
 	FullSubgroups bool
 	SubgroupSize  uint32
+
+	// Addresses: the kernel takes no bindings but buffer addresses. The 64-bit addresses of Dispatch's bufs stand first in its
+	// push constants, before the push argument; 0 stands for the zero Tensor. The module does not say what is written then:
+	// bit b of Writes set = buffer b is written (and may be read), else it is only read. Views need no alignment and no
+	// range limit holds. Needs Info.HasBDA.
+	Addresses bool
+	Writes    uint16
 }
 
 // program is a kernel known to a device: its parsed metadata and, once compiled, its module and pipelines.
 type program struct {
-	kernel *Kernel
-	code   string
+	kernel *Kernel // a copy
+	key    programKey
 	meta   *spirvInfo
 
 	mu        sync.Mutex
 	module    uint64
 	pipelines map[string]*pipeline
+}
+
+// programKey is what makes two kernels the same program.
+type programKey struct {
+	code      string
+	full      bool
+	subgroup  uint32
+	addresses bool
+	writes    uint16
 }
 
 // pipeline is one specialization of a program; handle is 0 until Finish compiles it.
@@ -44,7 +60,12 @@ type pipeline struct {
 func (d *Device) program(k *Kernel) (*program, error) {
 	d.progMu.Lock()
 	defer d.progMu.Unlock()
-	if p := d.programs[k]; p != nil && p.code == k.Code {
+	key := programKey{k.Code, k.FullSubgroups, k.SubgroupSize, k.Addresses, k.Writes}
+	if p := d.programs[k]; p != nil && p.key == key {
+		return p, nil
+	}
+	if p := d.byCode[key]; p != nil {
+		d.programs[k] = p
 		return p, nil
 	}
 	meta, err := parseSPIRV(k.Code)
@@ -54,9 +75,9 @@ func (d *Device) program(k *Kernel) (*program, error) {
 	if err := d.supports(k, meta); err != nil {
 		return nil, err
 	}
-	p := &program{kernel: k, code: k.Code, meta: meta, pipelines: map[string]*pipeline{}}
-	d.programs[k] = p
-	d.progList = append(d.progList, p)
+	own := *k
+	p := &program{kernel: &own, key: key, meta: meta, pipelines: map[string]*pipeline{}}
+	d.programs[k], d.byCode[key] = p, p
 	return p, nil
 }
 
@@ -69,6 +90,10 @@ func (d *Device) supports(k *Kernel, m *spirvInfo) error {
 	}
 	if m.pushBytes > maxPush {
 		return fmt.Errorf("kernel %s takes %d bytes of push constants; at most %d are allowed", k.Name, m.pushBytes, maxPush)
+	}
+	if k.Addresses && (!d.Info.HasBDA || len(m.bindings) > 0) {
+		return fmt.Errorf("kernel %s wants buffer addresses: the module has %d bindings (0 wanted), the device %s "+
+			"has buffer addresses: %v", k.Name, len(m.bindings), d.Info.Name, d.Info.HasBDA)
 	}
 	if k.FullSubgroups && !d.Info.FullSubgroups {
 		return fmt.Errorf("kernel %s needs full subgroups, which the device %s cannot promise", k.Name, d.Info.Name)

@@ -22,6 +22,10 @@ import (
 // for device queries only.
 var vulkanGo sync.Mutex
 
+// keeper opens one instance that is never closed. The loader unloads drivers with the last instance, and NVIDIA's driver loses
+// thread-local storage each time it is loaded: after some thirty Opens in one process there would be "no driver".
+var keeper sync.Once
+
 const validationLayer = "VK_LAYER_KHRONOS_validation"
 
 // instance is a Vulkan instance, with a message sink when validation is on.
@@ -44,6 +48,7 @@ func openInstance(validation bool) (*instance, error) {
 	if gipa == nil {
 		return nil, fmt.Errorf(noLoader, C.GoString(C.vkl_error()))
 	}
+	keeper.Do(func() { keepDrivers(gipa) })
 	in := &instance{gipa: gipa, version: uint32(C.vki_version(gipa))}
 	if in.version < vk.MakeVersion(1, 2, 0) {
 		return nil, fmt.Errorf("the Vulkan loader is version %s; 1.2 or later is needed", versionText(in.version))
@@ -79,6 +84,16 @@ func openInstance(validation bool) (*instance, error) {
 	}
 	vk.InitInstance(vkHandle[vk.Instance](in.inst))
 	return in, nil
+}
+
+// keepDrivers creates the keeper's instance and makes it load the drivers. Errors come again for the real instance.
+func keepDrivers(gipa unsafe.Pointer) {
+	var inst unsafe.Pointer
+	none := cNames(nil)
+	if C.vki_create(gipa, C.uint32_t(vk.MakeVersion(1, 1, 0)), (*C.char)(unsafe.Pointer(&none[0])), 0, 0, nil, &inst) == 0 {
+		var n C.uint32_t
+		C.vki_devices(gipa, inst, &n, nil)
+	}
 }
 
 // wanted lists the instance extensions and layers.
@@ -134,7 +149,7 @@ func (in *instance) messages() (errs, warnings []string) {
 	n := C.vks_take(in.sink, (*C.char)(unsafe.Pointer(&buf[0])), C.size_t(len(buf)))
 	for _, m := range bytes.Split(buf[:n], []byte{0}) {
 		switch {
-		case len(m) < 2:
+		case len(m) < 2 || bytes.Contains(m, []byte("unknown VkStructureType")): // a layer older than the driver
 		case m[0] == 'E':
 			errs = append(errs, string(m[1:]))
 		default:

@@ -1,9 +1,11 @@
 package gpu
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -272,4 +274,104 @@ func TestCutByTime(t *testing.T) {
 			t.Error(test.name, diff)
 		}
 	}
+}
+
+func TestAddresses(t *testing.T) {
+	for name, o := range optionsOf() {
+		t.Run(name, func(t *testing.T) {
+			d := openAs(t, o)
+			if !d.Info.HasBDA {
+				t.Skip("no buffer addresses")
+			}
+			k := Kernel{Name: "address", Code: addressCode, Addresses: true, Writes: 1 << 2}
+			a := must[Tensor](t)(d.Alloc(F32, 100))
+			x := make([]float32, 100)
+			for i := range x {
+				x[i] = float32(i)
+			}
+			ok(t, d.Write(a, x))
+			r := d.NewRecorder()
+			y, z := r.Alloc(F32, 100), r.Alloc(F32, 100)
+			r.Fill(y, bits(-1))
+			r.Fill(z, bits(-1))
+			r.Dispatch(&k, [3]int{2, 1, 1}, []uint32{64}, []uint32{100, 1}, a, a, y)
+			r.Dispatch(&k, [3]int{2, 1, 1}, []uint32{64}, []uint32{99, 0}, y.Slice(1, 100), Tensor{}, z)
+			rec := must[*Recording](t)(r.Finish())
+			for range 2 {
+				ok(t, rec.Run())
+			}
+			ok(t, d.Read(z, x))
+			for i, v := range x {
+				if want := float32(2 * (i + 1)); i < 99 && v != want || i == 99 && v != -1 {
+					t.Fatalf("z[%d] = %v, wanted %v", i, v, want)
+				}
+			}
+			r = d.NewRecorder()
+			r.Dispatch(&k, [3]int{2, 1, 1}, []uint32{64}, []uint32{100}, a, a, a)
+			wantError(t, r.Err(), "kernel address", "3 addresses and 1 words given")
+			r = d.NewRecorder()
+			r.Dispatch(&Kernel{Name: "both", Code: axpyCode, Addresses: true}, [3]int{2, 1, 1}, []uint32{64}, []uint32{100, 0}, a, a, a)
+			wantError(t, r.Err(), "kernel both", "the module has 3 bindings (0 wanted)")
+			if d.Address(a.Slice(1, 2)) != d.Address(a)+4 {
+				t.Error("Address of a slice")
+			}
+		})
+	}
+}
+
+// TestSameCode copies kernels: equal code must not be compiled again.
+func TestSameCode(t *testing.T) {
+	d := open(t, Options{})
+	x := must[Tensor](t)(d.Alloc(U32, 8))
+	r := d.NewRecorder()
+	for range 3 {
+		k := inc
+		r.Dispatch(&k, [3]int{1, 1, 1}, []uint32{8}, []uint32{8, 1}, x)
+	}
+	ok(t, r.Err())
+	if n := len(pipelinesOf(r.ops)); n != 1 {
+		t.Errorf("%d pipelines, wanted 1", n)
+	}
+}
+
+// TestConcurrentUse works with one device from several goroutines.
+func TestConcurrentUse(t *testing.T) {
+	d := open(t, Options{forceStaging: true})
+	var group sync.WaitGroup
+	for g := range uint32(4) {
+		group.Go(func() {
+			for i := range uint32(10) {
+				if err := fillOnce(d, 100*g+i); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func fillOnce(d *Device, value uint32) error {
+	x, err := d.Alloc(U32, 1000)
+	if err != nil {
+		return err
+	}
+	r := d.NewRecorder()
+	y := r.Alloc(U32, 1000)
+	r.Fill(y, value)
+	r.DispatchLinear(&inc, 125, []uint32{8, 1 + value%4}, []uint32{1000, 1}, y)
+	r.Copy(x, y)
+	rec, err := r.Finish()
+	if err != nil {
+		return err
+	}
+	got := make([]uint32, 1000)
+	if err := firstError(rec.Run(), d.Read(x, got), rec.Close(), d.Release(x)); err != nil {
+		return err
+	}
+	for i, v := range got {
+		if v != value+1 {
+			return fmt.Errorf("x[%d] = %d, wanted %d", i, v, value+1)
+		}
+	}
+	return nil
 }

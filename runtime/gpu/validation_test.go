@@ -47,6 +47,7 @@ func TestValidationOfEverything(t *testing.T) {
 	ok(t, a.Close())
 	ok(t, d.Release(x, h))
 	ok(t, d.validation("the end"))
+	d.Close()
 	if w := d.Warnings(); len(w) > 0 {
 		t.Errorf("warnings: %q", w)
 	}
