@@ -6,9 +6,12 @@
 //   q k v dy read, any storage    lse delta f32    dk [B S K E]  dv [B S K V] written
 // Dispatch B * K * ceil(S / lanes) workgroups, folded into x and y.
 #version 450
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 8;    // one subgroup
 layout(constant_id = 5) const uint ROWS = 2;    // query rows per step
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -586,14 +589,15 @@ void dvStore(uint row, uint i, vec4 x) {
 }
 
 const uint E4 = (E + 3u) / 4u, V4 = (V + 3u) / 4u;
+const uint EN = (E4 + LANES - 1u) / LANES, VN = (V4 + LANES - 1u) / LANES; // loads of a row by the whole subgroup
 
 void main() {
-    const uint lanes = gl_WorkGroupSize.x, tiles = (S + lanes - 1) / lanes;
+    const uint lane = gl_SubgroupInvocationID, tiles = (S + LANES - 1) / LANES;
     const uint id = workgroup();
     if (id >= groups) return;
     const uint tile = id % tiles, j = id / tiles % K, b = batch + id / tiles / K;
-    const uint first = tile * lanes, last = min(S, first + lanes) - 1;
-    const uint s = min(first + gl_LocalInvocationID.x, S - 1), row = keyRow(b, j, s);
+    const uint first = tile * LANES, last = min(S, first + LANES) - 1;
+    const uint s = min(first + lane, S - 1), row = keyRow(b, j, s);
     const int offset = baseOf(), mySeg = keySegOf(b, s);
 
     vec4 key[E4], value[V4], dKey[E4], dValue[V4];
@@ -609,13 +613,17 @@ void main() {
     const uvec2 range = queryRange(int(first), int(last), offset);
     for (uint r = range.x; r < range.y; r += ROWS) {
         float p[ROWS], dp[ROWS];
+        vec4 queries[ROWS][EN], grads[ROWS][VN];
         [[unroll]] for (uint i = 0; i < ROWS; i++) {
+            const uint at = queryRow(b, j, min(r + i, range.y - 1));
             p[i] = 0.0;
             dp[i] = 0.0;
+            [[unroll]] for (uint n = 0; n < EN; n++) queries[i][n] = qRow(at, min(n * LANES + lane, E4 - 1));
+            [[unroll]] for (uint n = 0; n < VN; n++) grads[i][n] = dyRow(at, min(n * LANES + lane, V4 - 1));
         }
         [[unroll]] for (uint e = 0; e < E4; e++) {
             [[unroll]] for (uint i = 0; i < ROWS; i++) {
-                const vec4 query = qRow(queryRow(b, j, min(r + i, range.y - 1)), e);
+                const vec4 query = subgroupShuffle(queries[i][e / LANES], e % LANES);
                 p[i] += key[e].x * query.x;
                 p[i] += key[e].y * query.y;
                 p[i] += key[e].z * query.z;
@@ -624,7 +632,7 @@ void main() {
         }
         [[unroll]] for (uint d = 0; d < V4; d++) {
             [[unroll]] for (uint i = 0; i < ROWS; i++) {
-                const vec4 grad = dyRow(queryRow(b, j, min(r + i, range.y - 1)), d);
+                const vec4 grad = subgroupShuffle(grads[i][d / LANES], d % LANES);
                 dp[i] += value[d].x * grad.x;
                 dp[i] += value[d].y * grad.y;
                 dp[i] += value[d].z * grad.z;
@@ -640,17 +648,17 @@ void main() {
         }
         [[unroll]] for (uint d = 0; d < V4; d++) {
             vec4 a = dValue[d];
-            [[unroll]] for (uint i = 0; i < ROWS; i++) a += p[i] * dyRow(queryRow(b, j, min(r + i, range.y - 1)), d);
+            [[unroll]] for (uint i = 0; i < ROWS; i++) a += p[i] * subgroupShuffle(grads[i][d / LANES], d % LANES);
             dValue[d] = a;
         }
         [[unroll]] for (uint e = 0; e < E4; e++) {
             vec4 a = dKey[e];
-            [[unroll]] for (uint i = 0; i < ROWS; i++) a += dp[i] * qRow(queryRow(b, j, min(r + i, range.y - 1)), e);
+            [[unroll]] for (uint i = 0; i < ROWS; i++) a += dp[i] * subgroupShuffle(queries[i][e / LANES], e % LANES);
             dKey[e] = a;
         }
     }
 
-    if (first + gl_LocalInvocationID.x >= S) return;
+    if (first + lane >= S) return;
     [[unroll]] for (uint e = 0; e < E4; e++) dkStore(row, e, dKey[e]);
     [[unroll]] for (uint d = 0; d < V4; d++) dvStore(row, d, dValue[d]);
 }

@@ -3,13 +3,17 @@
 // attention, for CPU drivers:  y = softmax(capped(scale q k^T) + bias + alibi, masked) v   with one query row per lane
 //   q [B T H E]  k [B S K E]  v [B S K V] read, any storage    seg [B T]  keySeg [B S]  base [1]  slopes [H]  sinks [H]
 //   bias [1|B H T S] f32    y [B T H V] written    lse [B H T] f32 written: log of the softmax's denominator
-// Online softmax over blocks of KEYS keys; keys and values are read at addresses that all lanes share, which CPU drivers
-// load once. No barrier, no shared memory. A query that sees no key gives y = 0 and lse = -inf.
+// Online softmax over blocks of KEYS keys. CPU drivers load word by word for each lane, so the subgroup loads a key or value
+// row once, each lane a piece, and passes it around by shuffles with constant lanes, which compile to broadcasts. A workgroup is
+// one subgroup: no barrier, no shared memory. A query that sees no key gives y = 0 and lse = -inf.
 // Dispatch B * K * ceil(T * GROUP / lanes) workgroups, folded into x and y.
 #version 450
+#extension GL_KHR_shader_subgroup_basic : require
+#extension GL_KHR_shader_subgroup_shuffle : require
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x_id = 0) in;
+layout(constant_id = 0) const uint LANES = 8;    // one subgroup
 layout(constant_id = 5) const uint KEYS = 4;    // keys per step
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -556,14 +560,15 @@ void yStore(uint row, uint i, vec4 x) {
 }
 
 const uint E4 = (E + 3u) / 4u, V4 = (V + 3u) / 4u;
+const uint EN = (E4 + LANES - 1u) / LANES, VN = (V4 + LANES - 1u) / LANES; // loads of a row by the whole subgroup
 
 void main() {
-    const uint lanes = gl_WorkGroupSize.x, rows = T * GROUP, tiles = (rows + lanes - 1) / lanes;
+    const uint lane = gl_SubgroupInvocationID, rows = T * GROUP, tiles = (rows + LANES - 1) / LANES;
     const uint id = workgroup();
     if (id >= groups) return;
     const uint tile = id % tiles, j = id / tiles % K, b = batch + id / tiles / K;
-    const uint first = tile * lanes, last = min(rows, first + lanes) - 1;
-    const uint r = min(first + gl_LocalInvocationID.x, rows - 1); // idle lanes repeat the last row
+    const uint first = tile * LANES, last = min(rows, first + LANES) - 1;
+    const uint r = min(first + lane, rows - 1); // idle lanes repeat the last row
     const uint t = r / GROUP, h = head(j, r);
     const int offset = baseOf(), place = int(t) + offset, mySeg = segOf(b, t);
 
@@ -575,10 +580,16 @@ void main() {
     const uvec2 range = keyRange(int(first / GROUP) + offset, int(last / GROUP) + offset);
     for (uint s = range.x; s < range.y; s += KEYS) {
         float p[KEYS];
-        [[unroll]] for (uint i = 0; i < KEYS; i++) p[i] = 0.0;
+        vec4 keys[KEYS][EN], values[KEYS][VN];
+        [[unroll]] for (uint i = 0; i < KEYS; i++) {
+            const uint row = keyRow(b, j, min(s + i, S - 1));
+            p[i] = 0.0;
+            [[unroll]] for (uint n = 0; n < EN; n++) keys[i][n] = kRow(row, min(n * LANES + lane, E4 - 1));
+            [[unroll]] for (uint n = 0; n < VN; n++) values[i][n] = vRow(row, min(n * LANES + lane, V4 - 1));
+        }
         [[unroll]] for (uint e = 0; e < E4; e++) {
             [[unroll]] for (uint i = 0; i < KEYS; i++) {
-                const vec4 key = kRow(keyRow(b, j, min(s + i, S - 1)), e);
+                const vec4 key = subgroupShuffle(keys[i][e / LANES], e % LANES);
                 p[i] += query[e].x * key.x;
                 p[i] += query[e].y * key.y;
                 p[i] += query[e].z * key.z;
@@ -601,12 +612,12 @@ void main() {
         }
         [[unroll]] for (uint d = 0; d < V4; d++) {
             vec4 a = acc[d] * fade;
-            [[unroll]] for (uint i = 0; i < KEYS; i++) a += p[i] * vRow(keyRow(b, j, min(s + i, S - 1)), d);
+            [[unroll]] for (uint i = 0; i < KEYS; i++) a += p[i] * subgroupShuffle(values[i][d / LANES], d % LANES);
             acc[d] = a;
         }
     }
 
-    if (first + gl_LocalInvocationID.x >= rows) return;
+    if (first + lane >= rows) return;
     const float share = sum > 0.0 ? 1.0 / sum : 0.0;
     [[unroll]] for (uint d = 0; d < V4; d++) yStore(queryRow(b, j, r), d, acc[d] * share);
     lse[statRow(b, j, r)] = sum > 0.0 ? top + log_(sum) : -INF;

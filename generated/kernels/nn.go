@@ -66,14 +66,14 @@ var (
 	codeAttentionGradQTile string
 	//go:embed attention_grad_kv_tile.spv
 	codeAttentionGradKvTile string
+	//go:embed attention_grad_sinks.spv
+	codeAttentionGradSinks string
 	//go:embed attention_lanes.spv
 	codeAttentionLanes string
 	//go:embed attention_grad_q_lanes.spv
 	codeAttentionGradQLanes string
 	//go:embed attention_grad_kv_lanes.spv
 	codeAttentionGradKvLanes string
-	//go:embed attention_grad_sinks.spv
-	codeAttentionGradSinks string
 	//go:embed rope.spv
 	codeRope string
 	//go:embed rope_table.spv
@@ -112,10 +112,10 @@ var NN = nn.Kernels{
 	AttentionCombine:     gpu.Kernel{Name: "attention_combine", Code: codeAttentionCombine},
 	AttentionGradQTile:   gpu.Kernel{Name: "attention_grad_q_tile", Code: codeAttentionGradQTile},
 	AttentionGradKvTile:  gpu.Kernel{Name: "attention_grad_kv_tile", Code: codeAttentionGradKvTile},
+	AttentionGradSinks:   gpu.Kernel{Name: "attention_grad_sinks", Code: codeAttentionGradSinks},
 	AttentionLanes:       gpu.Kernel{Name: "attention_lanes", Code: codeAttentionLanes},
 	AttentionGradQLanes:  gpu.Kernel{Name: "attention_grad_q_lanes", Code: codeAttentionGradQLanes},
 	AttentionGradKvLanes: gpu.Kernel{Name: "attention_grad_kv_lanes", Code: codeAttentionGradKvLanes},
-	AttentionGradSinks:   gpu.Kernel{Name: "attention_grad_sinks", Code: codeAttentionGradSinks},
 	Rope:                 gpu.Kernel{Name: "rope", Code: codeRope},
 	RopeTable:            gpu.Kernel{Name: "rope_table", Code: codeRopeTable},
 	CacheAppend:          gpu.Kernel{Name: "cache_append", Code: codeCacheAppend},

@@ -4,15 +4,16 @@ import "github.com/vulcast/vulcast/runtime/gpu"
 
 // CrossEntropy returns, for logits [rows, V] and labels I32 [rows], the loss of each row
 //
-//	loss[r] = LossScale * (lse[r] - logits[r, label])   lse[r] = log sum exp logits[r]
+//	loss[r] = LossScale * (log sum exp logits[r] - logits[r, label])
 //
-// both F32 [rows], and both 0 where the label is outside [0, V), as Ignored is.
+// as F32 [rows], and lse F32 [rows, 2], the log of the sum in two parts for CrossEntropyGrad: the maximum and the rest. Both
+// are 0 where the label is outside [0, V), as Ignored is.
 func (r *Recorder) CrossEntropy(b *Batch, logits, labels gpu.Tensor) (loss, lse gpu.Tensor) {
 	n, v := logits.Rows(), logits.Cols()
 	if r.Err() != nil {
 		return gpu.Tensor{}, gpu.Tensor{}
 	}
-	loss, lse = r.Alloc(gpu.F32, n), r.Alloc(gpu.F32, n)
+	loss, lse = r.Alloc(gpu.F32, n), r.Alloc(gpu.F32, n, 2)
 	if !r.checkLoss(logits, labels) {
 		return loss, lse
 	}
@@ -25,7 +26,7 @@ func (r *Recorder) CrossEntropy(b *Batch, logits, labels gpu.Tensor) (loss, lse 
 
 // CrossEntropyGrad returns the gradient of the sum of the losses, in the storage of logits:
 //
-//	dlogits[r, v] = LossScale * (exp(logits[r, v] - lse[r]) - [v = label[r]])   0 where the label is ignored
+//	dlogits[r, v] = LossScale * (softmax(logits[r])[v] - [v = label[r]])   0 where the label is ignored
 func (r *Recorder) CrossEntropyGrad(b *Batch, logits, labels, lse gpu.Tensor) (dlogits gpu.Tensor) {
 	if r.Err() != nil {
 		return gpu.Tensor{}

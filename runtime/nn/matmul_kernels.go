@@ -26,11 +26,24 @@ type tiling struct {
 //	cooperative matrices            (a row here, before tile, once those kernels exist)
 func (r *Recorder) tiling(p *product) tiling {
 	info := r.info()
-	if info.IsCPU && info.SubgroupOps&subgroupShuffle != 0 && info.SubgroupSize >= 4 {
-		return r.lanes(p)
-	}
-	if p.m <= 8 && p.tb && !p.ta && info.SubgroupOps&subgroupArithmetic != 0 {
-		return r.few(p)
+	shuffles := info.SubgroupOps&subgroupShuffle != 0 && info.SubgroupSize >= 4
+	fewRows := p.m <= 8 && p.tb && !p.ta && info.SubgroupOps&subgroupArithmetic != 0
+	switch r.Family {
+	case "lanes":
+		return r.lanes(p, false)
+	case "lanes64":
+		return r.lanes(p, true)
+	case "few":
+		if fewRows {
+			return r.few(p)
+		}
+	case "":
+		if info.IsCPU && shuffles {
+			return r.lanes(p, info.Int64)
+		}
+		if fewRows {
+			return r.few(p)
+		}
 	}
 	return r.tile(p)
 }
@@ -50,16 +63,11 @@ func layout(p *product, nt, nn, tn, tt *gpu.Kernel) *gpu.Kernel {
 
 // lanes is matmul_lanes: 16 rows by two columns a lane (NT) or four (NN), which keep 32 or 64 sums. Measured on lavapipe
 // 22.3 with AVX-512: NT 32, NN 31, TN 28 GFLOP/s on two cores; 8 rows lose 10 to 30 %.
-func (r *Recorder) lanes(p *product) tiling {
+func (r *Recorder) lanes(p *product, wide bool) tiling {
 	lanes, k := int(r.info().SubgroupSize), r.K
-	const most = 16
-	tiles := (p.m + most - 1) / most
-	rows := (p.m + tiles - 1) / tiles
+	rows := laneRows(p.m, []int{1, 2, 3, 4, 6, 8, 12, 16})
 	if p.ta {
-		rows = 4
-		for rows < p.m && rows < most && rows < 2*lanes {
-			rows *= 2
-		}
+		rows = laneRows(p.m, []int{4, 8, 16})
 	}
 	columns := 2
 	t := tiling{tileM: rows, tileN: lanes * columns, splitK: true, stepK: 4 * lanes}
@@ -69,7 +77,7 @@ func (r *Recorder) lanes(p *product) tiling {
 		columns, t.tileN = 1, lanes
 	}
 	t.kernel = layout(p, &k.MatmulLanesNt, &k.MatmulLanesNn, &k.MatmulLanesTn, &k.MatmulLanesTt)
-	if r.info().Int64 {
+	if wide {
 		t.kernel = layout(p, &k.MatmulLanes64Nt, &k.MatmulLanes64Nn, &k.MatmulLanes64Tn, &k.MatmulLanes64Tt)
 	}
 	whole := uint32(0)
@@ -78,6 +86,19 @@ func (r *Recorder) lanes(p *product) tiling {
 	}
 	t.spec = []uint32{uint32(lanes), uint32(rows), uint32(columns), p.aligned(), whole, p.epilogue()}
 	return t
+}
+
+// laneRows is the smallest of the possible tile heights that covers m rows with as few tiles as the largest does. Few
+// heights keep the number of pipelines low: one takes a CPU driver up to half a second to compile.
+func laneRows(m int, heights []int) int {
+	most := heights[len(heights)-1]
+	tiles := (m + most - 1) / most
+	for _, h := range heights {
+		if h*tiles >= m {
+			return h
+		}
+	}
+	return most
 }
 
 // few is matmul_few: a workgroup of one subgroup, or of four where a row is long, makes four columns (two of many rows).

@@ -24,6 +24,10 @@ type Recorder struct {
 	// Accumulate makes gradients add to what Param.Grad holds (micro-batches after the first).
 	Accumulate bool
 
+	// Family is the family of matrix kernels to use where it can make the product ("lanes", "lanes64", "tile", "few"); ""
+	// chooses by device and shape.
+	Family string
+
 	written map[*Param]bool // gradients already written by this recording
 }
 

@@ -50,8 +50,8 @@ func upload(t testing.TB, d *gpu.Device, typ gpu.DType, a *refrun.Array) gpu.Ten
 	} else {
 		words := make([]uint16, len(a.Data))
 		for i, v := range a.Data {
-			words[i] = bf16(float32(v))
-			a.Data[i] = float64(math.Float32frombits(uint32(words[i]) << 16))
+			words[i] = narrow(typ, float32(v))
+			a.Data[i] = widen(typ, words[i])
 		}
 		err = d.Write(x, words)
 	}
@@ -107,7 +107,7 @@ func download(t testing.TB, d *gpu.Device, x gpu.Tensor) []float64 {
 		t.Fatal(err)
 	}
 	for i, w := range words {
-		out[i] = float64(math.Float32frombits(uint32(w) << 16))
+		out[i] = widen(x.Type, w)
 	}
 	return out
 }
