@@ -140,11 +140,14 @@ func TestRope(t *testing.T) {
 		name      string
 		got, want any
 	}{
-		{"old type", old.Type, "linear"}, {"factor", old.Float("factor", 1), 2.0}, {"list", old.Floats("m"), []float64{1, 2.5}},
+		{"old type", old.Type, "linear"}, {"factor", old.Float("factor", 1), 2.0}, {"list", old.Floats("m"),
+			[]float64{1, 2.5}},
 		{"bad list", old.Floats("bad"), []float64(nil)}, {"no list", old.Floats("none"), []float64(nil)},
 		{"flag", old.Bool("flag", true), false}, {"no flag", old.Bool("none", true), true},
-		{"new type", fresh.Type, "yarn"}, {"theta", fresh.Float("rope_theta", 0), 1e6}, {"key", fresh.Key, "rope_parameters.full"},
-		{"none", none.Type, "default"}, {"none value", none.Float("factor", 3), 3.0}, {"null type", f.Rope("nul").Type, "default"},
+		{"new type", fresh.Type, "yarn"}, {"theta", fresh.Float("rope_theta", 0), 1e6}, {"key", fresh.Key,
+			"rope_parameters.full"},
+		{"none", none.Type, "default"}, {"none value", none.Float("factor", 3), 3.0}, {"null type",
+			f.Rope("nul").Type, "default"},
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
@@ -168,7 +171,8 @@ func TestParseErrors(t *testing.T) {
 		{"comma list", `{"a":[1,]}`, "c.json: line 1, column 9: ',' before ']'"},
 		{"no comma", `{"a":1 "b":2}`, "c.json: line 1, column 8: want ',' or '}'"},
 		{"open string", `{"a`, "c.json: line 1, column 2: string without an end"},
-		{"bad escape", `{"a":"\q"}`, "c.json: line 1, column 6: bad string: invalid character 'q' in string escape code"},
+		{"bad escape", `{"a":"\q"}`,
+			"c.json: line 1, column 6: bad string: invalid character 'q' in string escape code"},
 		{"word", `{"a":True}`, `c.json: line 1, column 6: "True" is no JSON value`},
 		{"number", `{"a":01}`, `c.json: line 1, column 6: "01" is no JSON value`},
 		{"cut", `{"a":`, `c.json: line 1, column 6: want a value`},
@@ -206,7 +210,8 @@ func TestSet(t *testing.T) {
 	}
 	f := mustParse(t, "{\n  \"t\": {\n    \"k\": 1\n  },\n  \"u\": {}\n}")
 	sub, other := f.Sub("t"), f.Sub("u")
-	for _, err := range []error{f.Set("a", 0.5), sub.Set("k", []int{1}), other.Set("x", true), sub.Set("l", nil)} {
+	for _, err := range []error{f.Set("a", 0.5), sub.Set("k", []int{1}), other.Set("x", true), sub.Set("l",
+		nil)} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,10 +224,12 @@ func TestSet(t *testing.T) {
 		t.Errorf("views are stale: %v", got)
 	}
 	missing := f.Sub("gone")
-	if err := missing.Set("x", 1); err == nil || err.Error() != `c.json: "gone" is missing, so "x" cannot be set in it` {
+	if err := missing.Set("x", 1); err == nil ||
+		err.Error() != `c.json: "gone" is missing, so "x" cannot be set in it` {
 		t.Errorf("error is %v", err)
 	}
-	if err := f.Set("x", math.NaN()); err == nil || !strings.HasPrefix(err.Error(), `c.json: "x": json: unsupported value`) {
+	if err := f.Set("x", math.NaN()); err == nil || !strings.HasPrefix(err.Error(),
+		`c.json: "x": json: unsupported value`) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -256,7 +263,8 @@ func TestSetProperty(t *testing.T) {
 
 // FuzzParse: no panic; what parses keeps its bytes; and what encoding/json reads is read alike.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{`{}`, `{"a":[1,-2.5e3,null,true,"x\u00e9"],"b":{"c":{}}}`, `{"a":NaN}`, `{"a":01}`, `[`, `{"a":1,"a":2}`} {
+	for _, s := range []string{`{}`, `{"a":[1,-2.5e3,null,true,"x\u00e9"],"b":{"c":{}}}`, `{"a":NaN}`,
+		`{"a":01}`, `[`, `{"a":1,"a":2}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

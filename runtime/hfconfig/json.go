@@ -249,7 +249,8 @@ func (p *parser) word(n *node) error {
 }
 
 func wordByte(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '-' || b == '+' || b == '.' ||
+	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b == '-' || b == '+' ||
+		b == '.' ||
 		b == '_'
 }
 

@@ -13,7 +13,8 @@ import (
 // Errors: this object is absent, or value has no JSON form.
 func (f *File) Set(key string, value any) error {
 	if f.root == nil {
-		return fmt.Errorf("%s: %q is missing, so %q cannot be set in it", f.doc.name, strings.TrimSuffix(f.path, "."), key)
+		return fmt.Errorf("%s: %q is missing, so %q cannot be set in it", f.doc.name,
+			strings.TrimSuffix(f.path, "."), key)
 	}
 	indent := f.indent()
 	var b bytes.Buffer

@@ -8,10 +8,10 @@ import (
 	"github.com/vulcast/vulcast/runtime/safetensors"
 )
 
-// Assemble calls visit for each floating-point tensor of the checkpoint that the model uses, in the checkpoint's order
-// and layout: its elements come from value, which gives a tensor of the parameter's shape (its value, its gradient).
-// Elements for which value gives the zero Tensor, or that belong to no parameter, are the checkpoint's when keep is
-// set and zero otherwise. The slice is reused.
+// Assemble calls visit for each floating-point tensor of the checkpoint that the model uses, in the
+// checkpoint's order and layout: its elements come from value, which gives a tensor of the parameter's shape
+// (its value, its gradient). Elements for which value gives the zero Tensor, or that belong to no parameter,
+// are the checkpoint's when keep is set and zero otherwise. The slice is reused.
 func (l *Loaded) Assemble(value func(*nn.Param) gpu.Tensor, keep bool,
 	visit func(name string, shape []int, elems []float32) error) error {
 	if l.src == nil {
@@ -73,8 +73,8 @@ func (l *Loaded) putWide(disk []byte, b binding, v gpu.Tensor) error {
 	return nil
 }
 
-// Reload brings the parameters back to the checkpoint's values, or a created model's to its initial ones, and zeroes
-// the gradients.
+// Reload brings the parameters back to the checkpoint's values, or a created model's to its initial ones, and
+// zeroes the gradients.
 func (l *Loaded) Reload() error {
 	if err := zeroGrads(l.Dev, l.Model.Params()); err != nil {
 		return err
@@ -82,7 +82,8 @@ func (l *Loaded) Reload() error {
 	return l.upload()
 }
 
-// zeroGrads clears gradient memory: a parameter that no backward pass reaches must not keep what was there before.
+// zeroGrads clears gradient memory: a parameter that no backward pass reaches must not keep what was there
+// before.
 func zeroGrads(dev *gpu.Device, params []*nn.Param) error {
 	var zeros []float32
 	for _, p := range params {

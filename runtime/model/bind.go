@@ -100,7 +100,8 @@ func sameContents(b binding, src TensorSource) error {
 		}
 		info, _ := src.Info(name)
 		if info.Type != b.info.Type || !sameShape(info.Shape, b.info.Shape) || !bytes.Equal(first, other) {
-			return fmt.Errorf("  tensors %s and %s are two spellings of one parameter but differ", b.found[0], name)
+			return fmt.Errorf("  tensors %s and %s are two spellings of one parameter but differ",
+				b.found[0], name)
 		}
 	}
 	return nil

@@ -167,7 +167,8 @@ func narrow(values []byte, stored gpu.DType, to safetensors.DType) ([]byte, erro
 	buf := make([]float32, min(n, chunk))
 	for at := 0; at < n; at += chunk {
 		v := buf[:min(chunk, n-at)]
-		if err := safetensors.Widen(diskType(stored), values[at*stored.Size():(at+len(v))*stored.Size()], v); err != nil {
+		if err := safetensors.Widen(diskType(stored), values[at*stored.Size():(at+len(v))*stored.Size()],
+			v); err != nil {
 			return nil, err
 		}
 		if err := safetensors.Narrow(to, v, out[at*to.Bits()/8:(at+len(v))*to.Bits()/8]); err != nil {

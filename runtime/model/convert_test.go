@@ -115,7 +115,8 @@ func TestStorageType(t *testing.T) {
 		want gpu.DType
 	}{
 		{"matrix", nn.Param{Shape: []int{3, 8}}, gpu.BF16}, {"vector", nn.Param{Shape: []int{8}}, gpu.F32},
-		{"odd rows", nn.Param{Shape: []int{8, 6}}, gpu.F32}, {"index", nn.Param{Shape: []int{8, 8}, Index: true}, gpu.I32},
+		{"odd rows", nn.Param{Shape: []int{8, 6}}, gpu.F32}, {"index", nn.Param{Shape: []int{8, 8},
+			Index: true}, gpu.I32},
 	} {
 		if got := storageType(&tt.p, gpu.BF16); got != tt.want {
 			t.Errorf("%s is stored as %s, want %s", tt.name, got, tt.want)

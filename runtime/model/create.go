@@ -46,7 +46,8 @@ func initialBytes(p *nn.Param, from, n int, stored gpu.DType, seed uint64) ([]by
 		if err := initialValues(p, from+at, v, seed); err != nil {
 			return nil, err
 		}
-		if err := safetensors.Narrow(diskType(stored), v, out[at*stored.Size():(at+len(v))*stored.Size()]); err != nil {
+		if err := safetensors.Narrow(diskType(stored), v,
+			out[at*stored.Size():(at+len(v))*stored.Size()]); err != nil {
 			return nil, err
 		}
 	}
@@ -126,7 +127,8 @@ func (l *Loaded) freshTensor(f *fresh, to safetensors.DType, o SaveOptions) (saf
 	shape := f.bs[0].diskShape(rows)
 	for _, b := range f.bs[1:] {
 		if !sameShape(b.diskShape(rows), shape) {
-			return safetensors.Tensor{}, fmt.Errorf("tensor %s would be %v for parameter %s but %v for %s", f.name, shape,
+			return safetensors.Tensor{}, fmt.Errorf("tensor %s would be %v for parameter %s but %v for %s",
+				f.name, shape,
 				f.bs[0].param.Name, b.diskShape(rows), b.param.Name)
 		}
 	}

@@ -93,7 +93,8 @@ func NewBatch(dev *gpu.Device, r Rows, step bool) (*nn.Batch, error) {
 // FillBatch writes rows of the same shape into a batch.
 func FillBatch(dev *gpu.Device, b *nn.Batch, r Rows) error {
 	if r.B != b.B || r.T != b.T || r.S != b.S {
-		return fmt.Errorf("rows are %d x %d over %d keys, the batch is %d x %d over %d", r.B, r.T, r.S, b.B, b.T, b.S)
+		return fmt.Errorf("rows are %d x %d over %d keys, the batch is %d x %d over %d", r.B, r.T, r.S, b.B,
+			b.T, b.S)
 	}
 	write := func(name string, t gpu.Tensor, data any) error {
 		if err := dev.Write(t, data); err != nil {

@@ -62,13 +62,16 @@ func TestTake(t *testing.T) {
 	}{
 		{"as it is", []int{6, 2}, nn.Disk{}, []int{6, 2}, disk},
 		{"a dimension of 1", []int{6, 2}, nn.Disk{}, []int{6, 1, 2}, disk},
-		{"transposed", []int{4, 3}, nn.Disk{Transposed: true}, []int{3, 4}, []byte{0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11}},
+		{"transposed", []int{4, 3}, nn.Disk{Transposed: true}, []int{3, 4}, []byte{0, 4, 8, 1, 5, 9, 2, 6,
+			10, 3, 7, 11}},
 		{"transposed stack", []int{2, 3, 2}, nn.Disk{Transposed: true}, []int{2, 2, 3},
 			[]byte{0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11}},
 		{"rows", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{6, 2}, []byte{2, 3, 4, 5}},
 		{"vector rows", []int{2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{12}, []byte{1, 2}},
-		{"groups", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 2, Groups: 2}}, []int{6, 2}, []byte{2, 3, 8, 9}},
-		{"transposed rows", []int{1, 3}, nn.Disk{Transposed: true, Part: nn.Part{From: 3, To: 4}}, []int{3, 4},
+		{"groups", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 2, Groups: 2}}, []int{6, 2}, []byte{2, 3,
+			8, 9}},
+		{"transposed rows", []int{1, 3}, nn.Disk{Transposed: true, Part: nn.Part{From: 3, To: 4}}, []int{3,
+			4},
 			[]byte{3, 7, 11}},
 	}
 	for _, tt := range tests {
@@ -99,9 +102,11 @@ func TestFitErrors(t *testing.T) {
 		{"straight", []int{4, 3}, nn.Disk{Transposed: true}, []int{4, 3}, "[3 4]"},
 		{"too few rows", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{2, 2}, "at least [3 2]"},
 		{"other columns", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{4, 3}, "[4 2]"},
-		{"uneven groups", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 2, Groups: 2}}, []int{5, 2}, "at least [4 2]"},
+		{"uneven groups", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 2, Groups: 2}}, []int{5, 2},
+			"at least [4 2]"},
 		{"rank", []int{2, 2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{8}, "at least [3 2]"},
-		{"part and shape", []int{3, 2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{6, 2}, "at least [3 2]"},
+		{"part and shape", []int{3, 2}, nn.Disk{Part: nn.Part{From: 1, To: 3}}, []int{6, 2},
+			"at least [3 2]"},
 	}
 	for _, tt := range tests {
 		ps, err := pieces(&nn.Param{Name: "p", Shape: tt.shape, Disk: tt.disk}, same)
@@ -120,8 +125,10 @@ func TestPieces(t *testing.T) {
 		name  string
 		stack int
 		want  [][]int
-	}{{"a tensor a slice", 2, [][]int{{4, 3}, {4, 3}}}, {"two tensors a slice", 4, [][]int{{2, 3}, {2, 3}, {2, 3}, {2, 3}}}} {
-		ps, err := pieces(&nn.Param{Shape: []int{2, 4, 3}, Disk: nn.Disk{Stack: tt.stack, StackNames: names}}, same)
+	}{{"a tensor a slice", 2, [][]int{{4, 3}, {4, 3}}}, {"two tensors a slice", 4, [][]int{{2, 3}, {2, 3},
+		{2, 3}, {2, 3}}}} {
+		ps, err := pieces(&nn.Param{Shape: []int{2, 4, 3}, Disk: nn.Disk{Stack: tt.stack,
+			StackNames: names}}, same)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,7 +143,8 @@ func TestPieces(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	_, err := pieces(&nn.Param{Name: "p", Shape: []int{2, 4}, Disk: nn.Disk{Stack: 3, StackNames: names}}, same)
+	_, err := pieces(&nn.Param{Name: "p", Shape: []int{2, 4}, Disk: nn.Disk{Stack: 3, StackNames: names}},
+		same)
 	if err == nil || err.Error() != "parameter p [2 4]: cannot be a stack of 3 tensors" {
 		t.Errorf("error is %v", err)
 	}

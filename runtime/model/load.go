@@ -50,7 +50,8 @@ func Open(dir string, dev *gpu.Device, archs []*Arch, o Options) (*Loaded, error
 
 // OpenSource loads tensors from any source under a configuration in the form of config.json. The result owns
 // src.
-func OpenSource(cfg *hfconfig.File, src TensorSource, dev *gpu.Device, archs []*Arch, o Options) (*Loaded, error) {
+func OpenSource(cfg *hfconfig.File, src TensorSource, dev *gpu.Device, archs []*Arch, o Options) (*Loaded,
+	error) {
 	l, r, err := build(cfg, dev, archs, o)
 	if err != nil {
 		return nil, err

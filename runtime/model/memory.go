@@ -37,7 +37,10 @@ func checkMemory(params []*nn.Param, o Options, free int64) error {
 		return nil
 	}
 	sorted := append([]*nn.Param(nil), params...)
-	sort.SliceStable(sorted, func(a, b int) bool { return paramBytes(sorted[a], o) > paramBytes(sorted[b], o) })
+	sort.SliceStable(sorted, func(a, b int) bool {
+		return paramBytes(sorted[a], o) > paramBytes(sorted[b],
+			o)
+	})
 	var top []string
 	for _, p := range sorted[:min(3, len(sorted))] {
 		top = append(top, fmt.Sprintf("%s %v %s", p.Name, p.Shape, bytesText(paramBytes(p, o))))

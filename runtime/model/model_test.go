@@ -46,7 +46,8 @@ func fakeArch() *Arch {
 			return &nn.Param{Name: name, Shape: []int{rows, d}, Disk: disk, Init: nn.Init{Std: 0.02}}
 		}
 		qkv := func(i int) nn.Disk {
-			return nn.Disk{Names: []string{"model.qkv.weight"}, Part: nn.Part{From: 2 * i, To: 2*i + 2, Groups: 2}}
+			return nn.Disk{Names: []string{"model.qkv.weight"}, Part: nn.Part{From: 2 * i, To: 2*i + 2,
+				Groups: 2}}
 		}
 		expert := func(e int) []string {
 			return []string{fmt.Sprintf("model.experts.%d.w%d", e/2, e%2+1)}
@@ -55,9 +56,11 @@ func fakeArch() *Arch {
 			linear("model.embed", 5, nn.Disk{Names: []string{"model.embed", "lm_head.weight"}}),
 			linear("q", 4, qkv(0)), linear("k", 4, qkv(1)),
 			linear("model.conv", 3, nn.Disk{Transposed: true}),
-			{Name: "experts", Shape: []int{2, 6, d}, Disk: nn.Disk{Stack: 4, StackNames: expert}, Init: nn.Init{Std: 1}},
+			{Name: "experts", Shape: []int{2, 6, d}, Disk: nn.Disk{Stack: 4, StackNames: expert},
+				Init: nn.Init{Std: 1}},
 			{Name: "model.norm", Shape: []int{d}, Init: nn.Init{Kind: nn.InitOnes}},
-			{Name: "model.bias", Shape: []int{d}, Disk: nn.Disk{Optional: true}, Init: nn.Init{Kind: nn.InitZeros}},
+			{Name: "model.bias", Shape: []int{d}, Disk: nn.Disk{Optional: true},
+				Init: nn.Init{Kind: nn.InitZeros}},
 			{Name: "model.table", Shape: []int{3}, Index: true},
 		}}, nil
 	}
@@ -72,7 +75,8 @@ func tensorsOf(name func(string) string) []safetensors.Tensor {
 		for i := range raw {
 			raw[i] = byte(i*37+len(n)*11) & 0x3f
 		}
-		list = append(list, safetensors.Tensor{Name: name(n), DType: t, Shape: shape, Body: safetensors.Bytes(raw)})
+		list = append(list, safetensors.Tensor{Name: name(n), DType: t, Shape: shape,
+			Body: safetensors.Bytes(raw)})
 	}
 	add("model.table", safetensors.I64, 3)
 	list[0].Body = safetensors.Bytes(make([]byte, 24))
@@ -92,12 +96,14 @@ const fakeConfig = "{\n  \"model_type\": \"fake\",   \"hidden_size\": 4\n}\n"
 func writeModel(t *testing.T, config string, tensors []safetensors.Tensor) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"config.json": config, "tokenizer.json": "{}", "notes.bin": "x", ".hidden": ""} {
+	for name, text := range map[string]string{"config.json": config, "tokenizer.json": "{}",
+		"notes.bin": "x", ".hidden": ""} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := safetensors.Write(dir, tensors, safetensors.Options{Metadata: map[string]string{"format": "pt", "x": "y"}}); err != nil {
+	if _, err := safetensors.Write(dir, tensors,
+		safetensors.Options{Metadata: map[string]string{"format": "pt", "x": "y"}}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -149,7 +155,8 @@ func TestSaveUnchanged(t *testing.T) {
 		rename       func(string) string
 		weights      gpu.DType
 	}{
-		{"f32", fakeConfig, plain, gpu.F32}, {"bf16", fakeConfig, plain, gpu.BF16}, {"f16", fakeConfig, plain, gpu.F16},
+		{"f32", fakeConfig, plain, gpu.F32}, {"bf16", fakeConfig, plain, gpu.BF16}, {"f16", fakeConfig,
+			plain, gpu.F16},
 		{"package", nested, vl, gpu.F32}, {"renamed", renamed, vl2, gpu.F32}, {"flat", flat, vl, gpu.F32},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -173,7 +180,8 @@ func TestSaveUnchanged(t *testing.T) {
 			if readFile(t, dir, "config.json") != readFile(t, out, "config.json") {
 				t.Error("the configuration changed")
 			}
-			if diff := cmp.Diff([]string{"config.json", "model.safetensors", "tokenizer.json"}, names(t, out)); diff != "" {
+			if diff := cmp.Diff([]string{"config.json", "model.safetensors", "tokenizer.json"}, names(t,
+				out)); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
 		})
@@ -240,8 +248,9 @@ func TestSaveChanged(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]string{"model.experts.1.w2": "5:003f ", "model.embed": "7:00c0 ", "lm_head.weight": "7:00c0 ",
-		"model.bias": "new F32", "model.conv": "4:0034 "}
+	want := map[string]string{"model.experts.1.w2": "5:003f ", "model.embed": "7:00c0 ",
+		"lm_head.weight": "7:00c0 ",
+		"model.bias":     "new F32", "model.conv": "4:0034 "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
@@ -282,7 +291,8 @@ func TestSaveErrors(t *testing.T) {
 		i, _ := s.Info(n)
 		types[n] = string(i.DType)
 	}
-	if diff := cmp.Diff(map[string]string{"model.norm": "BF16", "model.qkv.weight": "BF16", "model.table": "I64",
+	if diff := cmp.Diff(map[string]string{"model.norm": "BF16", "model.qkv.weight": "BF16",
+		"model.table":   "I64",
 		"vision.weight": "F4"}, types); diff != "" {
 		t.Errorf("types (-want +got):\n%s", diff)
 	}
@@ -291,7 +301,8 @@ func TestSaveErrors(t *testing.T) {
 // TestCreate: a created model can be saved and opened, and is the same for the same seed.
 func TestCreate(t *testing.T) {
 	dev := device(t)
-	cfg, err := hfconfig.Parse("c", []byte(`{"model_type": "fake_vl2", "text_config": {"hidden_size": 4, "dtype": "bfloat16"}}`))
+	cfg, err := hfconfig.Parse("c",
+		[]byte(`{"model_type": "fake_vl2", "text_config": {"hidden_size": 4, "dtype": "bfloat16"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +365,8 @@ func TestAssemble(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	check := func(what string, value func(*nn.Param) gpu.Tensor, keep bool, want func(name string, v []float32)) {
+	check := func(what string, value func(*nn.Param) gpu.Tensor, keep bool, want func(name string,
+		v []float32)) {
 		var seen []string
 		err := l.Assemble(value, keep, func(name string, shape []int, got []float32) error {
 			seen = append(seen, name)
@@ -374,7 +386,10 @@ func TestAssemble(t *testing.T) {
 	}
 	value := func(p *nn.Param) gpu.Tensor { return p.Value }
 	check("values", value, true, func(string, []float32) {})
-	check("gradients", func(p *nn.Param) gpu.Tensor { return p.Grad }, false, func(_ string, v []float32) { clear(v) })
+	check("gradients", func(p *nn.Param) gpu.Tensor { return p.Grad }, false, func(_ string,
+		v []float32) {
+		clear(v)
+	})
 	conv := l.Model.Params()[3].Value
 	if err := dev.Write(conv, make([]float32, conv.Len())); err != nil {
 		t.Fatal(err)
@@ -390,7 +405,8 @@ func TestAssemble(t *testing.T) {
 	check("reloaded", value, true, func(string, []float32) {})
 	l.src = nil
 	err = l.Assemble(value, true, nil)
-	if err == nil || err.Error() != "a created model has no checkpoint to compare with: save and open it first" {
+	if err == nil ||
+		err.Error() != "a created model has no checkpoint to compare with: save and open it first" {
 		t.Errorf("error is %v", err)
 	}
 	l.src = Safetensors(set)

@@ -24,11 +24,15 @@ func TestOpenErrors(t *testing.T) {
 	other.Name = "other"
 	clash := fakeArch()
 	clash.New = func(*hfconfig.File) (Model, error) {
-		return &fake{clash, []*nn.Param{{Name: "a", Shape: []int{5, 4}, Disk: nn.Disk{Names: []string{"model.embed"}}},
+		return &fake{clash, []*nn.Param{{Name: "a", Shape: []int{5, 4},
+			Disk: nn.Disk{Names: []string{"model.embed"}}},
 			{Name: "b", Shape: []int{5, 4}, Disk: nn.Disk{Names: []string{"model.embed"}}}}}, nil
 	}
 	twins := fakeArch()
-	twins.New = func(*hfconfig.File) (Model, error) { return &fake{twins, []*nn.Param{{Name: "a"}, {Name: "a"}}}, nil }
+	twins.New = func(*hfconfig.File) (Model, error) {
+		return &fake{twins, []*nn.Param{{Name: "a"},
+			{Name: "a"}}}, nil
+	}
 	tests := []struct {
 		name    string
 		config  string
@@ -37,17 +41,20 @@ func TestOpenErrors(t *testing.T) {
 		want    string
 	}{
 		{"no type", `{}`, all, nil, `DIR/config.json: "model_type" is missing, want a string`},
-		{"unknown", `{"model_type":"xyz"}`, all, nil, "DIR/config.json: model_type \"xyz\" is no known architecture " +
-			"(4 are; `vulcast archs` lists them)"},
-		{"near", `{"model_type":"fakest"}`, all, nil, "DIR/config.json: model_type \"fakest\" is no known architecture " +
-			"(near: fake, fake_alias, fake_vl, fake_vl2)"},
+		{"unknown", `{"model_type":"xyz"}`, all, nil,
+			"DIR/config.json: model_type \"xyz\" is no known architecture " +
+				"(4 are; `vulcast archs` lists them)"},
+		{"near", `{"model_type":"fakest"}`, all, nil,
+			"DIR/config.json: model_type \"fakest\" is no known architecture " +
+				"(near: fake, fake_alias, fake_vl, fake_vl2)"},
 		{"two archs", fakeConfig, all, []*Arch{fakeArch(), other},
 			`DIR/config.json: model_type "fake" belongs to fake and to other`},
 		{"config", `{"model_type":"fake"}`, all, nil,
 			`model_type "fake": DIR/config.json: "hidden_size" is missing, want a whole number`},
 		{"twins", fakeConfig, all, []*Arch{twins}, "architecture fake: two parameters are named a"},
-		{"claimed twice", fakeConfig, all, []*Arch{clash}, "DIR/model.safetensors: 1 of the model's tensors do not fit:\n" +
-			"  tensor model.embed is claimed by parameters a and b"},
+		{"claimed twice", fakeConfig, all, []*Arch{clash},
+			"DIR/model.safetensors: 1 of the model's tensors do not fit:\n" +
+				"  tensor model.embed is claimed by parameters a and b"},
 		{"all at once", fakeConfig, with(func(l []safetensors.Tensor) []safetensors.Tensor {
 			l[0].DType, l[0].Shape = safetensors.U8, []int{24}       // table
 			l[1].DType, l[1].Shape = safetensors.I64, []int{4}       // norm
@@ -61,8 +68,9 @@ func TestOpenErrors(t *testing.T) {
 			"  tensor model.norm has type I64, want a floating-point type\n" +
 			"  tensor model.table is [24], want [3]"},
 		{"spellings differ", fakeConfig, with(func(l []safetensors.Tensor) []safetensors.Tensor {
-			return append(l, safetensors.Tensor{Name: "lm_head.weight", DType: safetensors.BF16, Shape: []int{5, 4},
-				Body: safetensors.Bytes(make([]byte, 40))})
+			return append(l, safetensors.Tensor{Name: "lm_head.weight", DType: safetensors.BF16,
+				Shape: []int{5, 4},
+				Body:  safetensors.Bytes(make([]byte, 40))})
 		}), nil, "DIR/model.safetensors: 1 of the model's tensors do not fit:\n" +
 			"  tensors model.embed and lm_head.weight are two spellings of one parameter but differ"},
 		{"index type", fakeConfig, with(func(l []safetensors.Tensor) []safetensors.Tensor {
@@ -96,19 +104,23 @@ func TestOpenErrors(t *testing.T) {
 
 func TestCheckMemory(t *testing.T) {
 	params := []*nn.Param{{Name: "small", Shape: []int{4}}, {Name: "big", Shape: []int{1 << 20, 1 << 10}},
-		{Name: "mid", Shape: []int{1 << 10, 1 << 10}, Frozen: true}, {Name: "mid2", Shape: []int{1 << 10, 1 << 10}}}
+		{Name: "mid", Shape: []int{1 << 10, 1 << 10}, Frozen: true}, {Name: "mid2", Shape: []int{1 << 10,
+			1 << 10}}}
 	for _, tt := range []struct {
 		name string
 		o    Options
 		want string
 	}{
-		{"f32", Options{}, "the weights take 4.01 GiB but the device has 1.0 MiB free; largest: big [1048576 1024] 4.00 GiB, " +
-			"mid [1024 1024] 4.0 MiB, mid2 [1024 1024] 4.0 MiB; store weights as BF16 or F16, or use a larger device"},
-		{"train bf16", Options{Weights: gpu.BF16, Train: true}, "the weights and gradients take 6.01 GiB but the device has " +
-			"1.0 MiB free; largest: big [1048576 1024] 6.00 GiB, mid2 [1024 1024] 6.0 MiB, mid [1024 1024] 2.0 MiB; " +
-			"freeze parameters (train adapters), or use a larger device"},
-		{"bf16", Options{Weights: gpu.BF16}, "the weights take 2.00 GiB but the device has 1.0 MiB free; largest: " +
-			"big [1048576 1024] 2.00 GiB, mid [1024 1024] 2.0 MiB, mid2 [1024 1024] 2.0 MiB; use a larger device"},
+		{"f32", Options{},
+			"the weights take 4.01 GiB but the device has 1.0 MiB free; largest: big [1048576 1024] 4.00 GiB, " +
+				"mid [1024 1024] 4.0 MiB, mid2 [1024 1024] 4.0 MiB; store weights as BF16 or F16, or use a larger device"},
+		{"train bf16", Options{Weights: gpu.BF16, Train: true},
+			"the weights and gradients take 6.01 GiB but the device has " +
+				"1.0 MiB free; largest: big [1048576 1024] 6.00 GiB, mid2 [1024 1024] 6.0 MiB, mid [1024 1024] 2.0 MiB; " +
+				"freeze parameters (train adapters), or use a larger device"},
+		{"bf16", Options{Weights: gpu.BF16},
+			"the weights take 2.00 GiB but the device has 1.0 MiB free; largest: " +
+				"big [1048576 1024] 2.00 GiB, mid [1024 1024] 2.0 MiB, mid2 [1024 1024] 2.0 MiB; use a larger device"},
 	} {
 		if err := checkMemory(params, tt.o, 1<<20); err == nil || err.Error() != tt.want {
 			t.Errorf("%s: error is\n%v\nwant\n%s", tt.name, err, tt.want)
@@ -126,7 +138,8 @@ func TestRows(t *testing.T) {
 	r := RowsOf(2, 3, []int32{1, 2, 3, 4, 5, 6}, []int32{1, 1, 0, 0, 1, 1}, true)
 	r.SetLabels([]int32{7, 8, -100, -100, 9, 10}, true)
 	want := Rows{B: 2, T: 3, S: 3, Tokens: []int32{1, 2, 3, 4, 5, 6}, Pos: []int32{0, 1, 1, 0, 0, 1},
-		Seg: []int32{1, 1, 0, 0, 1, 1}, Labels: []int32{8, -100, -100, 9, 10, -100}, LossScale: float32(1) / 3}
+		Seg: []int32{1, 1, 0, 0, 1, 1}, Labels: []int32{8, -100, -100, 9, 10,
+			-100}, LossScale: float32(1) / 3}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -187,17 +200,20 @@ func TestQuantizedSource(t *testing.T) {
 	}
 	defer l.Close()
 	err = l.Save(t.TempDir(), SaveOptions{})
-	if err == nil || err.Error() != "tensor model.embed has type Q9, which safetensors cannot hold: choose a type to save as" {
+	if err == nil ||
+		err.Error() != "tensor model.embed has type Q9, which safetensors cannot hold: choose a type to save as" {
 		t.Errorf("error is %v", err)
 	}
 	err = l.Save(t.TempDir(), SaveOptions{DType: safetensors.F16})
-	if err == nil || err.Error() != "tensor vision.weight has type Q9, which safetensors cannot hold, and is not part of "+
-		"the model, so it cannot be converted" {
+	if err == nil ||
+		err.Error() != "tensor vision.weight has type Q9, which safetensors cannot hold, and is not part of "+
+			"the model, so it cannot be converted" {
 		t.Errorf("error is %v", err)
 	}
 	for _, tt := range l.covering()["model.embed"] {
 		var out strings.Builder
-		if err := l.writeCovered(&out, TensorInfo{"model.embed", "Q9", []int{5, 4}}, []binding{tt}, safetensors.BF16, SaveOptions{}); err != nil {
+		if err := l.writeCovered(&out, TensorInfo{"model.embed", "Q9", []int{5, 4}}, []binding{tt},
+			safetensors.BF16, SaveOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		raw, _ := set.Raw("model.embed")

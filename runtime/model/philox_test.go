@@ -56,7 +56,8 @@ func TestInitialValues(t *testing.T) {
 		}
 	}
 	other := make([]float32, 8)
-	if err := initialValues(&nn.Param{Name: "q", Init: p.Init}, 0, other, 7); err != nil || cmp.Equal(other, whole[:8]) {
+	if err := initialValues(&nn.Param{Name: "q", Init: p.Init}, 0, other, 7); err != nil || cmp.Equal(other,
+		whole[:8]) {
 		t.Error("two names have the same values")
 	}
 	ones, err := initialBytes(&nn.Param{Init: nn.Init{Kind: nn.InitOnes}}, 0, 2, gpu.BF16, 0)

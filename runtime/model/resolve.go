@@ -54,7 +54,8 @@ func resolve(root *hfconfig.File, archs []*Arch) (*resolved, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return nil, fmt.Errorf("%s: model_type %q is no known architecture%s", root.Name(), mt, near(mt, archs))
+		return nil, fmt.Errorf("%s: model_type %q is no known architecture%s", root.Name(), mt, near(mt,
+			archs))
 	}
 	return nil, fmt.Errorf("%s: model_type %q belongs to %s and to %s", root.Name(), mt, found[0].arch.Name,
 		found[1].arch.Name)

@@ -61,7 +61,8 @@ func (l *Loaded) Save(dir string, o SaveOptions) error {
 			}
 		}
 	}
-	if _, err := safetensors.Write(dir, tensors, safetensors.Options{MaxShard: o.MaxShard, Metadata: l.metadata()}); err != nil {
+	if _, err := safetensors.Write(dir, tensors, safetensors.Options{MaxShard: o.MaxShard,
+		Metadata: l.metadata()}); err != nil {
 		return err
 	}
 	for _, s := range staged {
@@ -122,7 +123,8 @@ func (l *Loaded) tensors(o SaveOptions) ([]safetensors.Tensor, error) {
 }
 
 // writeCovered writes a tensor of the checkpoint with the parameters' present values put into it.
-func (l *Loaded) writeCovered(w io.Writer, info TensorInfo, bs []binding, to safetensors.DType, o SaveOptions) error {
+func (l *Loaded) writeCovered(w io.Writer, info TensorInfo, bs []binding, to safetensors.DType,
+	o SaveOptions) error {
 	from, raw, err := elements(l.src, info)
 	if err != nil {
 		return err
@@ -218,7 +220,8 @@ func sameFolder(a, b string) bool {
 // isWeights reports whether a file of a model's folder holds weights, in whatever format, or an index of
 // them.
 func isWeights(name string) bool {
-	for _, end := range []string{".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pt", ".pth",
+	for _, end := range []string{".safetensors", ".safetensors.index.json", ".bin", ".bin.index.json", ".pt",
+		".pth",
 		".ckpt", ".gguf", ".h5", ".msgpack", ".onnx", ".onnx_data", ".ot", ".tflite"} {
 		if strings.HasSuffix(name, end) {
 			return true

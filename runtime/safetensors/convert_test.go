@@ -112,10 +112,14 @@ func TestWidenNarrow(t *testing.T) {
 
 func TestConvertErrors(t *testing.T) {
 	tests := []struct{ name, got, want string }{
-		{"int", Widen(I64, make([]byte, 8), make([]float32, 1)).Error(), "element type I64 has no float32 reading"},
-		{"scale", Widen(F8E8M0, make([]byte, 1), make([]float32, 1)).Error(), "element type F8_E8M0 has no float32 reading"},
-		{"size", Widen(F16, make([]byte, 3), make([]float32, 2)).Error(), "3 bytes for 2 elements of F16, want 4"},
-		{"narrow size", Narrow(F16, make([]float32, 2), make([]byte, 3)).Error(), "3 bytes for 2 elements of F16, want 4"},
+		{"int", Widen(I64, make([]byte, 8), make([]float32, 1)).Error(),
+			"element type I64 has no float32 reading"},
+		{"scale", Widen(F8E8M0, make([]byte, 1), make([]float32, 1)).Error(),
+			"element type F8_E8M0 has no float32 reading"},
+		{"size", Widen(F16, make([]byte, 3), make([]float32, 2)).Error(),
+			"3 bytes for 2 elements of F16, want 4"},
+		{"narrow size", Narrow(F16, make([]float32, 2), make([]byte, 3)).Error(),
+			"3 bytes for 2 elements of F16, want 4"},
 		{"narrow type", Narrow(F8E4M3, make([]float32, 1), make([]byte, 1)).Error(),
 			"float32 values are not written as F8_E4M3 (F32, F64, F16 and BF16 are)"},
 	}

@@ -49,7 +49,8 @@ func parseHeader(file string, prefix []byte, size int64) (*header, error) {
 		return fmt.Errorf("%s: %s", file, fmt.Sprintf(format, a...))
 	}
 	if size < 8 || len(prefix) < 8 {
-		return nil, bad("%d bytes, too short for a safetensors file (8 bytes of header length come first)", size)
+		return nil, bad("%d bytes, too short for a safetensors file (8 bytes of header length come first)",
+			size)
 	}
 	n := binary.LittleEndian.Uint64(prefix)
 	if n > maxHeader {
@@ -133,7 +134,8 @@ func checkTiling(tensors []Info, size int64) error {
 		t := tensors[i]
 		switch {
 		case t.Begin < at:
-			return fmt.Errorf("tensor %q starts at byte %d, inside tensor %q that ends at %d", t.Name, t.Begin, last, at)
+			return fmt.Errorf("tensor %q starts at byte %d, inside tensor %q that ends at %d", t.Name,
+				t.Begin, last, at)
 		case t.Begin > at:
 			return fmt.Errorf("bytes %d to %d, before tensor %q, belong to no tensor", at, t.Begin, t.Name)
 		case t.End > size:

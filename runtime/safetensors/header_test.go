@@ -22,7 +22,8 @@ func TestHeaderErrors(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "x: 0 bytes, too short for a safetensors file (8 bytes of header length come first)"},
-		{"short", []byte("abc"), "x: 3 bytes, too short for a safetensors file (8 bytes of header length come first)"},
+		{"short", []byte("abc"),
+			"x: 3 bytes, too short for a safetensors file (8 bytes of header length come first)"},
 		{"huge header", []byte("\xff\xff\xff\xff\xff\xff\xff\xff{}"),
 			"x: header length is 18446744073709551615 bytes, more than the 100000000 that the format allows " +
 				"(not a safetensors file, or damaged)"},
@@ -40,7 +41,8 @@ func TestHeaderErrors(t *testing.T) {
 		{"dtype twice", file(`{"a":{"dtype":"F32","dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8),
 			`x: tensor "a": "dtype" stands twice`},
 		{"no dtype", file(`{"a":{"shape":[2],"data_offsets":[0,8]}}`, 8), `x: tensor "a": no "dtype"`},
-		{"wrong case", file(`{"a":{"DType":"F32","shape":[2],"data_offsets":[0,8]}}`, 8), `x: tensor "a": no "dtype"`},
+		{"wrong case", file(`{"a":{"DType":"F32","shape":[2],"data_offsets":[0,8]}}`, 8),
+			`x: tensor "a": no "dtype"`},
 		{"no shape", file(`{"a":{"dtype":"F32","data_offsets":[0,8]}}`, 8), `x: tensor "a": no "shape"`},
 		{"no offsets", file(`{"a":{"dtype":"F32","shape":[2]}}`, 8), `x: tensor "a": no "data_offsets"`},
 		{"unknown dtype", file(`{"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}}`, 8),
@@ -55,9 +57,11 @@ func TestHeaderErrors(t *testing.T) {
 			`x: tensor "a": shape holds -2, want whole numbers from 0 to 2^63-1`},
 		{"shape fraction", file(`{"a":{"dtype":"F32","shape":[2.5],"data_offsets":[0,8]}}`, 8),
 			`x: tensor "a": shape holds 2.5, want whole numbers from 0 to 2^63-1`},
-		{"shape overflow", file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0),
+		{"shape overflow", file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`,
+			0),
 			`x: tensor "a": shape [4294967296 4294967296] overflows`},
-		{"bytes overflow", file(`{"a":{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,0]}}`, 0),
+		{"bytes overflow", file(`{"a":{"dtype":"F64","shape":[4611686018427387904],"data_offsets":[0,0]}}`,
+			0),
 			`x: tensor "a": 4611686018427387904 elements of F64 are more than a file can hold`},
 		{"one offset", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[8]}}`, 8),
 			`x: tensor "a": data_offsets has 1 numbers, want 2`},
@@ -65,7 +69,8 @@ func TestHeaderErrors(t *testing.T) {
 			`x: tensor "a": data_offsets [8,0] are not a range`},
 		{"offsets and shape", file(`{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8),
 			`x: tensor "a": F32 [3] takes 12 bytes but data_offsets [0,8] span 8`},
-		{"past end", file(one+`}`, 4), `x: tensor "a" ends at byte 8 but the file has 4 bytes of data (cut short?)`},
+		{"past end", file(one+`}`, 4),
+			`x: tensor "a" ends at byte 8 but the file has 4 bytes of data (cut short?)`},
 		{"rest", file(one+`}`, 9), `x: 1 bytes follow the last tensor and belong to none`},
 		{"hole first", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}`, 12),
 			`x: bytes 0 to 4, before tensor "a", belong to no tensor`},
@@ -75,7 +80,8 @@ func TestHeaderErrors(t *testing.T) {
 			`x: tensor "a": 3 elements of F4 do not fill whole bytes`},
 		{"metadata list", file(`{"__metadata__":[]}`, 0), `x: __metadata__ is [, want an object`},
 		{"metadata number", file(`{"__metadata__":{"k":1}}`, 0), `x: __metadata__: "k" is 1, want a string`},
-		{"metadata twice", file(`{"__metadata__":{"k":"1","k":"2"}}`, 0), `x: __metadata__: key "k" stands twice`},
+		{"metadata twice", file(`{"__metadata__":{"k":"1","k":"2"}}`, 0),
+			`x: __metadata__: key "k" stands twice`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -132,7 +138,8 @@ func TestOpenErrors(t *testing.T) {
 			"DIR/model.safetensors.index.json: unexpected end of JSON input"},
 		{"index empty", map[string][]byte{"model.safetensors.index.json": []byte("{}")},
 			"DIR/model.safetensors.index.json: no weight_map, so it names no tensors"},
-		{"index leaves", map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../x"}}`)},
+		{"index leaves",
+			map[string][]byte{"model.safetensors.index.json": []byte(`{"weight_map":{"a":"../x"}}`)},
 			`DIR/model.safetensors.index.json: tensor "a" is mapped to "../x", want the name of a file beside the index`},
 		{"index wrong", map[string][]byte{
 			"model.safetensors.index.json": []byte(`{"weight_map":{"a":"1.safetensors","c":"2.safetensors"}}`),

@@ -156,7 +156,8 @@ func (s *Set) openIndex(path string) error {
 		t, ok := s.tensors[name]
 		switch {
 		case !ok:
-			errs = append(errs, fmt.Errorf("%s: tensor %q should be in %s but is in no shard", path, name, file))
+			errs = append(errs, fmt.Errorf("%s: tensor %q should be in %s but is in no shard", path, name,
+				file))
 		case filepath.Base(t.File) != file:
 			errs = append(errs, fmt.Errorf("%s: tensor %q should be in %s but is in %s",
 				path, name, file, filepath.Base(t.File)))

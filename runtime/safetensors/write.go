@@ -149,7 +149,8 @@ func (p shardPlan) write(w io.Writer, metadata map[string]string) error {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
 		if c.n != p.sizes[i] {
-			return fmt.Errorf("tensor %q: %d bytes written for %s %v, want %d", t.Name, c.n, t.DType, t.Shape, p.sizes[i])
+			return fmt.Errorf("tensor %q: %d bytes written for %s %v, want %d", t.Name, c.n, t.DType,
+				t.Shape, p.sizes[i])
 		}
 	}
 	return nil

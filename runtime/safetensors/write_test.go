@@ -32,7 +32,8 @@ func list(t interface{ Fatal(...any) }, dir string) []string {
 
 // TestRoundTrip writes random tensors, sharded or not, and reads the same back.
 func TestRoundTrip(t *testing.T) {
-	types := []DType{Bool, F4, U8, I8, F8E5M2, F8E4M3, F8E8M0, I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64}
+	types := []DType{Bool, F4, U8, I8, F8E5M2, F8E4M3, F8E8M0, I16, U16, F16, BF16, I32, U32, F32, C64, F64,
+		I64, U64}
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "safetensors")
 		if err != nil {
@@ -73,7 +74,8 @@ func TestRoundTrip(t *testing.T) {
 		for i, w := range tensors {
 			raw, err := s.Raw(w.Name)
 			info, _ := s.Info(w.Name)
-			if err != nil || !bytes.Equal(raw, want[w.Name]) || info.DType != w.DType || s.Names()[i] != w.Name ||
+			if err != nil || !bytes.Equal(raw, want[w.Name]) || info.DType != w.DType ||
+				s.Names()[i] != w.Name ||
 				fmt.Sprint(info.Shape) != fmt.Sprint(w.Shape) {
 				t.Fatalf("tensor %q: %+v %v, %v; want %+v", w.Name, info, raw, err, w)
 			}
@@ -103,7 +105,8 @@ func TestWriteFails(t *testing.T) {
 			`DIR/model-00002-of-00002.safetensors: tensor "b": write f: no space left on device`},
 		{"short body", []Tensor{{"b", U8, []int{2}, short}}, Options{},
 			`DIR/model.safetensors: tensor "b": 1 bytes written for U8 [2], want 2`},
-		{"twice", []Tensor{u8("a", 1), u8("a", 2)}, Options{}, `DIR: tensor name "a" is given twice, or reserved`},
+		{"twice", []Tensor{u8("a", 1), u8("a", 2)}, Options{},
+			`DIR: tensor name "a" is given twice, or reserved`},
 		{"reserved", []Tensor{u8("__metadata__", 1)}, Options{},
 			`DIR: tensor name "__metadata__" is given twice, or reserved`},
 		{"not utf8", []Tensor{u8("\xff", 1)}, Options{}, `DIR: tensor name "\xff" is not UTF-8`},
@@ -124,7 +127,8 @@ func TestWriteFails(t *testing.T) {
 				t.Errorf("error is\n%v\nwant\n%s", err, tt.want)
 			}
 			after, _ := os.ReadFile(filepath.Join(dir, "model.safetensors"))
-			if diff := cmp.Diff([]string{"model.safetensors"}, list(t, dir)); diff != "" || !bytes.Equal(before, after) {
+			if diff := cmp.Diff([]string{"model.safetensors"}, list(t, dir)); diff != "" ||
+				!bytes.Equal(before, after) {
 				t.Errorf("the folder changed (-want +got):\n%s", diff)
 			}
 		})
@@ -223,7 +227,8 @@ func TestSetErrors(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{raw.Error(), path + `: no tensor "b"`},
 		{s.Float32("b", nil).Error(), path + `: no tensor "b"`},
-		{s.Float32("a", make([]float32, 1)).Error(), path + `: tensor "a": element type U8 has no float32 reading`},
+		{s.Float32("a", make([]float32, 1)).Error(),
+			path + `: tensor "a": element type U8 has no float32 reading`},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("error %q, want %q", tt.got, tt.want)

@@ -90,7 +90,8 @@ func (r *run) logits(in step, want, inputs string, boundOf func(float64) float64
 	rows := in.dec
 	V := shape[len(shape)-1]
 	if len(shape) != 3 || shape[0] != rows.B || shape[1] != rows.T || len(got) != len(truth) {
-		return failed(fmt.Errorf("%d logits for %d x %d tokens, the reference has %v", len(got), rows.B, rows.T, shape))
+		return failed(fmt.Errorf("%d logits for %d x %d tokens, the reference has %v", len(got), rows.B,
+			rows.T, shape))
 	}
 	var w worst
 	top := 0.0
@@ -181,7 +182,8 @@ func (r *run) adamw2() *Check {
 	d := r.losses("adamw2.losses", append(losses, l))
 	if !d.Pass {
 		c.Pass = false
-		c.Note = fmt.Sprintf("losses off by %.3g relative, bound %.3g, at %s", float64(d.Err), float64(d.Bound), d.Worst)
+		c.Note = fmt.Sprintf("losses off by %.3g relative, bound %.3g, at %s", float64(d.Err),
+			float64(d.Bound), d.Worst)
 		c.Error = d.Error
 	}
 	return c

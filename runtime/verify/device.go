@@ -39,7 +39,8 @@ func newDeviceEngine(l *model.Loaded) *deviceEngine {
 }
 
 // record makes the inputs of a step and records f.
-func (e *deviceEngine) record(in step, f func(r *nn.Recorder, in *model.Inputs) gpu.Tensor) (*recorded, error) {
+func (e *deviceEngine) record(in step, f func(r *nn.Recorder, in *model.Inputs) gpu.Tensor) (*recorded,
+	error) {
 	c := &recorded{in: &model.Inputs{}}
 	var err error
 	if c.in.Dec, err = model.NewBatch(e.l.Dev, in.dec, false); err != nil {
@@ -98,7 +99,8 @@ func (e *deviceEngine) Forward(in step) (out []float32, err error) {
 }
 
 // lossOf runs a recording of Train or Loss, made at its first use.
-func (e *deviceEngine) lossOf(at **recorded, in step, f func(*nn.Recorder, *model.Inputs) gpu.Tensor) (float64, error) {
+func (e *deviceEngine) lossOf(at **recorded, in step, f func(*nn.Recorder,
+	*model.Inputs) gpu.Tensor) (float64, error) {
 	if *at == nil {
 		c, err := e.record(in, f)
 		if err != nil {

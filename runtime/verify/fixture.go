@@ -81,9 +81,11 @@ func Load(dir string) (*Fixture, error) {
 	default:
 		return nil, fmt.Errorf("%s: kind is %q, want causal, masked, seq2seq or wrapper", path, f.Meta.Kind)
 	}
-	for name, set := range map[string]**safetensors.Set{"expect": &f.expect, "grads": &f.grads, "adamw2": &f.adamw2} {
+	for name, set := range map[string]**safetensors.Set{"expect": &f.expect, "grads": &f.grads,
+		"adamw2": &f.adamw2} {
 		path := filepath.Join(dir, name+".safetensors")
-		if *set, err = safetensors.Open(path); err != nil && (name == "expect" || !errors.Is(err, os.ErrNotExist)) {
+		if *set, err = safetensors.Open(path); err != nil && (name == "expect" || !errors.Is(err,
+			os.ErrNotExist)) {
 			f.Close()
 			return nil, err
 		}
@@ -123,7 +125,8 @@ func (f *Fixture) ints(name string) ([]int32, []int, error) {
 	for i := range out {
 		v := int64(binary.LittleEndian.Uint64(raw[8*i:]))
 		if v < math.MinInt32 || v > math.MaxInt32 {
-			return nil, nil, fmt.Errorf("%s: tensor %q holds %d, which is not a token or position", f.expect.Path(), name, v)
+			return nil, nil, fmt.Errorf("%s: tensor %q holds %d, which is not a token or position",
+				f.expect.Path(), name, v)
 		}
 		out[i] = int32(v)
 	}

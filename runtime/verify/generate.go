@@ -66,7 +66,8 @@ func (r *run) closeLogits(truth []float64, got [][]float32) *Check {
 	for i, row := range got {
 		var step worst
 		for v, x := range row {
-			step.add(math.Abs(float64(x)-truth[i*V+v]), func() string { return fmt.Sprintf("step %d, token %d", i, v) })
+			step.add(math.Abs(float64(x)-truth[i*V+v]),
+				func() string { return fmt.Sprintf("step %d, token %d", i, v) })
 		}
 		r.log("  gen.logits step %d: %.3g", i, step.err)
 		w.add(step.err, func() string { return step.at })

@@ -73,7 +73,8 @@ func seedOf(s *safetensors.Set) (seed uint64, ok bool, err error) {
 	}
 	seed, err = strconv.ParseUint(s.Metadata()["seed"], 10, 64)
 	if err != nil {
-		return 0, false, fmt.Errorf("%s: the seed of the projections is %q, want a number", s.Path(), s.Metadata()["seed"])
+		return 0, false, fmt.Errorf("%s: the seed of the projections is %q, want a number", s.Path(),
+			s.Metadata()["seed"])
 	}
 	return seed, true, nil
 }
@@ -152,7 +153,8 @@ func writeWhole(dir string, s *safetensors.Set, base, without string) error {
 		if err != nil {
 			return err
 		}
-		list = append(list, safetensors.Tensor{Name: name, DType: info.DType, Shape: info.Shape, Body: safetensors.Bytes(raw)})
+		list = append(list, safetensors.Tensor{Name: name, DType: info.DType, Shape: info.Shape,
+			Body: safetensors.Bytes(raw)})
 	}
 	_, err := safetensors.Write(dir, list, safetensors.Options{Base: base, Metadata: s.Metadata()})
 	return err
@@ -179,8 +181,9 @@ func writeProjected(dir string, s *safetensors.Set, base string) error {
 		for _, v := range project(seed, name, x) {
 			raw = binary.LittleEndian.AppendUint64(raw, math.Float64bits(v))
 		}
-		list = append(list, safetensors.Tensor{Name: name, DType: safetensors.F64, Shape: []int{projectedSize},
-			Body: safetensors.Bytes(raw)})
+		list = append(list, safetensors.Tensor{Name: name, DType: safetensors.F64,
+			Shape: []int{projectedSize},
+			Body:  safetensors.Bytes(raw)})
 	}
 	_, err := safetensors.Write(dir, list, safetensors.Options{Base: base,
 		Metadata: map[string]string{"projections": strconv.Itoa(projections), "seed": strconv.Itoa(seed)}})

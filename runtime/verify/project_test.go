@@ -61,8 +61,10 @@ func TestShrink(t *testing.T) {
 		t.Errorf("%s %+v", res, res.Checks["grads"])
 	}
 	bad := func(v []float64) { v[1] += 1e-4 }
-	res = verifyToy(t, small, &toy{broken: map[string]func([]float64){"grads": bad, "updated": bad}}, Options{})
-	if g, a := res.Checks["grads"], res.Checks["adamw2"]; g.Pass || a.Pass || !strings.HasPrefix(g.Worst, "w ") {
+	res = verifyToy(t, small, &toy{broken: map[string]func([]float64){"grads": bad, "updated": bad}},
+		Options{})
+	if g, a := res.Checks["grads"], res.Checks["adamw2"]; g.Pass || a.Pass || !strings.HasPrefix(g.Worst,
+		"w ") {
 		t.Errorf("%+v %+v", g, a)
 	}
 	again := filepath.Join(t.TempDir(), "again")
@@ -91,13 +93,16 @@ func TestProjectedErrors(t *testing.T) {
 		list []safetensors.Tensor
 		want string
 	}{
-		{"count", map[string]string{"projections": "5", "seed": "1"}, []safetensors.Tensor{six}, `PATH: "5" projections a tensor, want 4`},
+		{"count", map[string]string{"projections": "5", "seed": "1"}, []safetensors.Tensor{six},
+			`PATH: "5" projections a tensor, want 4`},
 		{"seed", map[string]string{"projections": "4"}, []safetensors.Tensor{six},
 			`PATH: the seed of the projections is "", want a number`},
-		{"size", map[string]string{"projections": "4", "seed": "1"}, []safetensors.Tensor{tensor("w", D, []int{2}, 0, 0)},
+		{"size", map[string]string{"projections": "4", "seed": "1"}, []safetensors.Tensor{tensor("w", D,
+			[]int{2}, 0, 0)},
 			`PATH: tensor w has 2 numbers, want 6`},
 	} {
-		if _, err := safetensors.Write(dir, tt.list, safetensors.Options{Base: "grads", Metadata: tt.meta}); err != nil {
+		if _, err := safetensors.Write(dir, tt.list, safetensors.Options{Base: "grads",
+			Metadata: tt.meta}); err != nil {
 			t.Fatal(err)
 		}
 		res := verifyToy(t, dir, &toy{}, Options{Checks: []string{"grads"}})

@@ -24,7 +24,8 @@ func (r *run) tensors(truth *safetensors.Set, grads bool, bound float64) *Check 
 	}
 	for _, name := range truth.Names() {
 		if info, _ := truth.Info(name); info.DType.Float() && !cmp.seen[name] {
-			return failed(fmt.Errorf("the checkpoint has no tensor %s, which %s has", name, filepath.Base(truth.Path())))
+			return failed(fmt.Errorf("the checkpoint has no tensor %s, which %s has", name,
+				filepath.Base(truth.Path())))
 		}
 	}
 	c := judge(cmp.worst, bound)
@@ -82,7 +83,8 @@ func (c *comparison) add(name string, shape []int, elems []float32) error {
 	var mine worst
 	if c.projected {
 		if len(want) != projectedSize {
-			return fmt.Errorf("%s: tensor %s has %d numbers, want %d", c.truth.Path(), name, len(want), projectedSize)
+			return fmt.Errorf("%s: tensor %s has %d numbers, want %d", c.truth.Path(), name, len(want),
+				projectedSize)
 		}
 		wide := make([]float64, len(elems))
 		for i, v := range elems {
@@ -96,10 +98,14 @@ func (c *comparison) add(name string, shape []int, elems []float32) error {
 		}
 	} else {
 		if fmt.Sprint(shape) != fmt.Sprint(wantShape) {
-			return fmt.Errorf("%s: tensor %s is %v, the checkpoint has %v", c.truth.Path(), name, wantShape, shape)
+			return fmt.Errorf("%s: tensor %s is %v, the checkpoint has %v", c.truth.Path(), name, wantShape,
+				shape)
 		}
 		for i, v := range elems {
-			mine.add(math.Abs(float64(v)-want[i]), func() string { return fmt.Sprintf("%s%v", name, index(i, shape)) })
+			mine.add(math.Abs(float64(v)-want[i]), func() string {
+				return fmt.Sprintf("%s%v", name, index(i,
+					shape))
+			})
 		}
 	}
 	if !mine.seen {

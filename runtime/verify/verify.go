@@ -74,7 +74,8 @@ func (res *Result) run(dir string, o Options) (err error) {
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	if want := kindOf(f.Meta.Kind); l.Arch.Kind != want {
-		return fmt.Errorf("the fixture is %s but architecture %s is %s", f.Meta.Kind, l.Arch.Name, l.Arch.Kind)
+		return fmt.Errorf("the fixture is %s but architecture %s is %s", f.Meta.Kind, l.Arch.Name,
+			l.Arch.Kind)
 	}
 	eng := newDeviceEngine(l)
 	defer func() { err = errors.Join(err, eng.close()) }()
@@ -97,7 +98,9 @@ func (res *Result) checks(f *Fixture, eng engine, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &run{f: f, eng: eng, main: in, exempt: func(string) string { return "" }, log: func(string, ...any) {}}
+	r := &run{f: f, eng: eng, main: in, exempt: func(string) string { return "" }, log: func(string,
+		...any) {
+	}}
 	if o.Exempt != nil {
 		r.exempt = func(check string) string { return o.Exempt(f.Name, check) }
 	}

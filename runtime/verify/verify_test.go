@@ -36,7 +36,8 @@ func bytesOf(t safetensors.DType, values ...float64) []byte {
 }
 
 func tensor(name string, t safetensors.DType, shape []int, values ...float64) safetensors.Tensor {
-	return safetensors.Tensor{Name: name, DType: t, Shape: shape, Body: safetensors.Bytes(bytesOf(t, values...))}
+	return safetensors.Tensor{Name: name, DType: t, Shape: shape, Body: safetensors.Bytes(bytesOf(t,
+		values...))}
 }
 
 func write(t testing.TB, dir, base string, list ...safetensors.Tensor) {
@@ -76,16 +77,20 @@ func makeFixture(t testing.TB) string {
 	I, F, D, B := safetensors.I64, safetensors.F32, safetensors.F64, safetensors.BF16
 	bt := []int{1, 3}
 	write(t, dir, "expect", tensor("input_ids", I, bt, 1, 2, 0), tensor("attention_mask", I, bt, 1, 1, 0),
-		tensor("labels", I, bt, 1, 2, -100), tensor("logits64", D, []int{1, 3, 4}, logits...), tensor("loss", D, []int{1}, 2),
+		tensor("labels", I, bt, 1, 2, -100), tensor("logits64", D, []int{1, 3, 4}, logits...), tensor("loss",
+			D, []int{1}, 2),
 		tensor("left.input_ids", I, bt, 0, 1, 2), tensor("left.attention_mask", I, bt, 0, 1, 1),
 		tensor("left.position_ids", I, bt, 0, 0, 1), tensor("left.logits", F, []int{1, 3, 4}, logits...),
-		tensor("adamw2.losses", D, []int{3}, 2, 1.5, 1), tensor("train8.losses", D, []int{8}, 2, 1.9, 1.8, 1.7, 1.6, 1.5, 1.4, 1.3),
+		tensor("adamw2.losses", D, []int{3}, 2, 1.5, 1), tensor("train8.losses", D, []int{8}, 2, 1.9, 1.8,
+			1.7, 1.6, 1.5, 1.4, 1.3),
 		tensor("gen.prompt", I, []int{1, 2}, 1, 2), tensor("gen.ids", I, []int{1, 2}, 1, 0),
 		tensor("gen.logits", F, []int{1, 2, 4}, genRows...), tensor("logits", F, []int{1, 3, 4}, logits...))
 	write(t, dir, "model", tensor("w", B, []int{2, 2}, weights...), tensor("vision", B, []int{2}, 1, 2),
 		tensor("table", I, []int{1}, 7))
-	write(t, dir, "grads", tensor("w", F, []int{2, 2}, grads...), tensor("vision", F, []int{2}, 0, 0), tensor("table", I, []int{1}, 0))
-	write(t, dir, "adamw2", tensor("w", F, []int{2, 2}, updated...), tensor("vision", F, []int{2}, 1, 2), tensor("table", I, []int{1}, 7))
+	write(t, dir, "grads", tensor("w", F, []int{2, 2}, grads...), tensor("vision", F, []int{2}, 0, 0),
+		tensor("table", I, []int{1}, 0))
+	write(t, dir, "adamw2", tensor("w", F, []int{2, 2}, updated...), tensor("vision", F, []int{2}, 1, 2),
+		tensor("table", I, []int{1}, 7))
 	return dir
 }
 
@@ -197,7 +202,8 @@ func TestAllPass(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
-	if !res.Pass || res.Fixture != "toy/tiny" || !strings.Contains(log.String(), "train8.losses[7] is 1.29999995, want 1.3") {
+	if !res.Pass || res.Fixture != "toy/tiny" || !strings.Contains(log.String(),
+		"train8.losses[7] is 1.29999995, want 1.3") {
 		t.Errorf("%+v\n%s", res, log.String())
 	}
 }
@@ -212,22 +218,29 @@ func TestEachFails(t *testing.T) {
 		fails  string // the check, and what it says
 		want   string
 	}{
-		{"logits", map[string]func([]float64){"logits": at(1, 5e-6)}, "logits", "5.01e-06 > 4e-06 at row 0, position 0, token 1"},
-		{"logits nan", map[string]func([]float64){"logits": nan}, "logits", "+Inf > 4e-06 at row 0, position 0, token 0"},
+		{"logits", map[string]func([]float64){"logits": at(1, 5e-6)}, "logits",
+			"5.01e-06 > 4e-06 at row 0, position 0, token 1"},
+		{"logits nan", map[string]func([]float64){"logits": nan}, "logits",
+			"+Inf > 4e-06 at row 0, position 0, token 0"},
 		{"padding does not count", map[string]func([]float64){"logits": at(9, 5)}, "", ""},
 		{"within", map[string]func([]float64){"logits": at(1, 3e-6)}, "", ""},
-		{"left", map[string]func([]float64){"left": at(4, 5e-6)}, "left", "5e-06 > 4e-06 at row 0, position 1, token 0"},
+		{"left", map[string]func([]float64){"left": at(4, 5e-6)}, "left",
+			"5e-06 > 4e-06 at row 0, position 1, token 0"},
 		{"left padding", map[string]func([]float64){"left": at(0, 5)}, "", ""},
 		{"loss", map[string]func([]float64){"loss": at(0, 1e-5)}, "loss", "1e-05 > 4e-06"},
 		{"grads", map[string]func([]float64){"grads": at(3, 1e-6)}, "grads", "1e-06 > 4e-07 at w[1 1]"},
 		{"grads nan", map[string]func([]float64){"grads": nan}, "grads", "+Inf > 4e-07 at w[0 0]"},
-		{"updated", map[string]func([]float64){"updated": at(2, 1e-6)}, "adamw2", "1.01e-06 > 2.38e-07 at w[1 0]"},
+		{"updated", map[string]func([]float64){"updated": at(2, 1e-6)}, "adamw2",
+			"1.01e-06 > 2.38e-07 at w[1 0]"},
 		{"losses", map[string]func([]float64){"loss3": at(0, 1e-3)}, "adamw2",
 			"(losses off by 0.001 relative, bound 0.0001, at loss 2)"},
-		{"token", map[string]func([]float64){"gen": at(3, 3)}, "generate", "3 > 4e-05 at step 0, token 3 (step 0 chose token 3, want 1)"},
-		{"gen logits", map[string]func([]float64){"gen": at(5, 1e-4)}, "generate", "0.0001 > 4e-05 at step 1, token 1"},
+		{"token", map[string]func([]float64){"gen": at(3, 3)}, "generate",
+			"3 > 4e-05 at step 0, token 3 (step 0 chose token 3, want 1)"},
+		{"gen logits", map[string]func([]float64){"gen": at(5, 1e-4)}, "generate",
+			"0.0001 > 4e-05 at step 1, token 1"},
 		{"saved", map[string]func([]float64){"save model.safetensors": nan}, "roundtrip", "1 > 0 at table"},
-		{"saved config", map[string]func([]float64){"save config.json": nan}, "roundtrip", "1 > 0 at config.json"},
+		{"saved config", map[string]func([]float64){"save config.json": nan}, "roundtrip",
+			"1 > 0 at config.json"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -240,12 +253,14 @@ func TestEachFails(t *testing.T) {
 			if res.Pass != (tt.fails == "") {
 				t.Errorf("pass is %v", res.Pass)
 			}
-			if want := "  " + tt.fails + " " + tt.want; tt.fails != "" && !strings.Contains(res.String(), want) {
+			if want := "  " + tt.fails + " " + tt.want; tt.fails != "" && !strings.Contains(res.String(),
+				want) {
 				t.Errorf("%s\ndoes not say %q", res, want)
 			}
 		})
 	}
-	losses := verifyToy(t, makeFixture(t), &toy{broken: map[string]func([]float64){"train": at(0, 1e-3)}}, Options{})
+	losses := verifyToy(t, makeFixture(t), &toy{broken: map[string]func([]float64){"train": at(0, 1e-3)}},
+		Options{})
 	if c := losses.Checks["train8"]; c.Pass || c.Worst != "loss 7" {
 		t.Errorf("train8: %+v", c)
 	}
@@ -287,14 +302,16 @@ func TestSkips(t *testing.T) {
 		}
 	}
 	I, D := safetensors.I64, safetensors.F64
-	write(t, dir, "expect", tensor("input_ids", I, []int{1, 3}, 1, 2, 0), tensor("attention_mask", I, []int{1, 3}, 1, 1, 0),
+	write(t, dir, "expect", tensor("input_ids", I, []int{1, 3}, 1, 2, 0), tensor("attention_mask", I,
+		[]int{1, 3}, 1, 1, 0),
 		tensor("labels", I, []int{1, 3}, 1, 2, -100), tensor("logits64", D, []int{1, 3, 4}, logits...))
 	res := verifyToy(t, dir, &toy{}, Options{})
 	got := map[string]string{}
 	for name, c := range res.Checks {
 		got[name] = c.Skipped
 	}
-	want := map[string]string{"logits": "", "left": "no left.logits", "loss": "no loss", "grads": "no grads.safetensors",
+	want := map[string]string{"logits": "", "left": "no left.logits", "loss": "no loss",
+		"grads":  "no grads.safetensors",
 		"adamw2": "no adamw2.safetensors", "train8": "no train8.losses", "generate": "no gen.ids", "roundtrip": ""}
 	if diff := cmp.Diff(want, got); diff != "" || !res.Pass {
 		t.Errorf("-want +got:\n%s", diff)
@@ -309,8 +326,9 @@ func TestChosenChecks(t *testing.T) {
 	if len(res.Checks) != 2 || res.Checks["loss"] == nil || res.Checks["grads"] == nil {
 		t.Errorf("%+v", res.Checks)
 	}
-	if _, err := ParseChecks("loss,gards"); err == nil || err.Error() != `no check "gards"; there are logits, left, loss, `+
-		`grads, adamw2, train8, generate, roundtrip` {
+	if _, err := ParseChecks("loss,gards"); err == nil ||
+		err.Error() != `no check "gards"; there are logits, left, loss, `+
+			`grads, adamw2, train8, generate, roundtrip` {
 		t.Errorf("error is %v", err)
 	}
 	if list, err := ParseChecks("loss,grads"); err != nil || len(list) != 2 || len(CheckNames()) != 8 {
@@ -330,11 +348,14 @@ func TestExempt(t *testing.T) {
 		return ""
 	}
 	far := func(v []float64) { v[len(v)-1] += 3 }
-	res := verifyToy(t, makeFixture(t), &toy{broken: map[string]func([]float64){"gen": far, "full": far}}, Options{Exempt: exempt})
-	if c := res.Checks["generate"]; !c.Pass || c.Note != "compared with the model's own uncached decoding: known" {
+	res := verifyToy(t, makeFixture(t), &toy{broken: map[string]func([]float64){"gen": far, "full": far}},
+		Options{Exempt: exempt})
+	if c := res.Checks["generate"]; !c.Pass ||
+		c.Note != "compared with the model's own uncached decoding: known" {
 		t.Errorf("%+v", c)
 	}
-	res = verifyToy(t, makeFixture(t), &toy{broken: map[string]func([]float64){"gen": far}}, Options{Exempt: exempt})
+	res = verifyToy(t, makeFixture(t), &toy{broken: map[string]func([]float64){"gen": far}},
+		Options{Exempt: exempt})
 	if c := res.Checks["generate"]; c.Pass {
 		t.Errorf("%+v", c)
 	}
@@ -344,12 +365,14 @@ func TestUnusedTensors(t *testing.T) {
 	dir := makeFixture(t)
 	F := safetensors.F32
 	write(t, dir, "grads", tensor("w", F, []int{2, 2}, grads...), tensor("vision", F, []int{2}, 0, 0.5))
-	write(t, dir, "adamw2", tensor("w", F, []int{2, 2}, updated...), tensor("more", F, []int{1}, 1), tensor("vision", F, []int{2}, 1, 2))
+	write(t, dir, "adamw2", tensor("w", F, []int{2, 2}, updated...), tensor("more", F, []int{1}, 1),
+		tensor("vision", F, []int{2}, 1, 2))
 	res := verifyToy(t, dir, &toy{}, Options{})
 	if c := res.Checks["grads"]; c.Pass || c.Worst != "vision[1]" || c.Err != 0.5 {
 		t.Errorf("%+v", c)
 	}
-	if c := res.Checks["adamw2"]; c.Pass || c.Error != "the checkpoint has no tensor more, which adamw2.safetensors has" {
+	if c := res.Checks["adamw2"]; c.Pass ||
+		c.Error != "the checkpoint has no tensor more, which adamw2.safetensors has" {
 		t.Errorf("%+v", c)
 	}
 	write(t, dir, "grads", tensor("w", F, []int{4}, grads...), tensor("vision", F, []int{2}, 0, 0))
@@ -381,7 +404,8 @@ func TestDecoderInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]int32{9, 1, 2}, in.dec.Tokens); diff != "" || in.enc == nil || in.dec.Seg[2] != 1 || in.enc.Seg[2] != 0 {
+	if diff := cmp.Diff([]int32{9, 1, 2}, in.dec.Tokens); diff != "" || in.enc == nil ||
+		in.dec.Seg[2] != 1 || in.enc.Seg[2] != 0 {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if diff := cmp.Diff([]int32{1, 2, -100}, in.dec.Labels); diff != "" {
@@ -393,7 +417,8 @@ func TestDecoderInputs(t *testing.T) {
 	}
 	edit("config.json", `{}`)
 	_, err = f.mainStep()
-	if err == nil || !strings.Contains(err.Error(), `"decoder_start_token_id" is missing, want a whole number`) {
+	if err == nil || !strings.Contains(err.Error(),
+		`"decoder_start_token_id" is missing, want a whole number`) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -409,16 +434,20 @@ func TestChoose(t *testing.T) {
 }
 
 func TestBounds(t *testing.T) {
-	e := referenceErrors{Logits: 1e-6, Left: 2e-6, Loss: 1e-9, Grads: 1e-8, GradScale: 1, AdamW2: 1e-8, Train8: 1e-6}
+	e := referenceErrors{Logits: 1e-6, Left: 2e-6, Loss: 1e-9, Grads: 1e-8, GradScale: 1, AdamW2: 1e-8,
+		Train8: 1e-6}
 	tests := []struct {
 		name      string
 		got, want float64
 	}{
 		{"ulp 1", ulp(1), 0x1p-23}, {"ulp just under 2", ulp(-1.999), 0x1p-23}, {"ulp 2", ulp(2), 0x1p-22},
 		{"ulp 0", ulp(0), math.SmallestNonzeroFloat32}, {"ulp huge", ulp(1e300), math.Inf(1)},
-		{"logits by the reference", e.logitsBound(1), 4e-6}, {"logits by spacing", e.logitsBound(100), 4 * 0x1p-17},
-		{"left", e.leftBound(1), 8e-6}, {"loss", e.lossBound(4), 4 * 0x1p-21}, {"grads", e.gradBound(), 0x1p-20},
-		{"parameters", e.paramBound(1), 2e-7}, {"large parameters", e.paramBound(5), 0x1p-21}, {"losses", e.lossesBound(), 1e-4},
+		{"logits by the reference", e.logitsBound(1), 4e-6}, {"logits by spacing", e.logitsBound(100),
+			4 * 0x1p-17},
+		{"left", e.leftBound(1), 8e-6}, {"loss", e.lossBound(4), 4 * 0x1p-21}, {"grads", e.gradBound(),
+			0x1p-20},
+		{"parameters", e.paramBound(1), 2e-7}, {"large parameters", e.paramBound(5), 0x1p-21}, {"losses",
+			e.lossesBound(), 1e-4},
 	}
 	for _, tt := range tests {
 		if tt.got != tt.want {
@@ -435,17 +464,20 @@ func TestFindAndLoad(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	empty := t.TempDir()
-	if _, err := Find([]string{root, empty}); err == nil || err.Error() != empty+": no fixture in it (a folder with expect.safetensors)" {
+	if _, err := Find([]string{root, empty}); err == nil ||
+		err.Error() != empty+": no fixture in it (a folder with expect.safetensors)" {
 		t.Errorf("error is %v", err)
 	}
 	meta := filepath.Join(dir, "meta.json")
 	if err := os.WriteFile(meta, []byte(`{"kind": "odd"}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(dir); err == nil || err.Error() != meta+`: kind is "odd", want causal, masked, seq2seq or wrapper` {
+	if _, err := Load(dir); err == nil ||
+		err.Error() != meta+`: kind is "odd", want causal, masked, seq2seq or wrapper` {
 		t.Errorf("error is %v", err)
 	}
-	for kind, want := range map[string]model.Kind{"causal": model.Causal, "wrapper": model.Causal, "masked": model.Masked,
+	for kind, want := range map[string]model.Kind{"causal": model.Causal, "wrapper": model.Causal,
+		"masked":  model.Masked,
 		"seq2seq": model.Seq2Seq} {
 		if kindOf(kind) != want {
 			t.Errorf("%s is %v", kind, kindOf(kind))
