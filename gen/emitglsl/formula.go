@@ -72,7 +72,7 @@ func Formula(g *ir.Group) (*FormulaKernel, error) {
 		return nil, err
 	}
 	if !w.plain() {
-		k.Name = fmt.Sprintf("%s_%.5x", k.Op, sha256.Sum256([]byte(text)))
+		k.Name = fmt.Sprintf("%s_%.3x", k.Op, sha256.Sum256([]byte(text)))
 	}
 	k.Text, err = w.text(k.Name)
 	return k, err

@@ -1,0 +1,96 @@
+package emitgo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vulcast/vulcast/gen/emitglsl"
+	"github.com/vulcast/vulcast/gen/fuse"
+	"github.com/vulcast/vulcast/gen/ir"
+	"github.com/vulcast/vulcast/gen/ops"
+	"github.com/vulcast/vulcast/gen/spec"
+)
+
+// Output is everything generated for one architecture.
+type Output struct {
+	Files   []File
+	Kernels []*emitglsl.FormulaKernel // used by the files, sorted by name, each once
+}
+
+// emitter prints one module.
+type emitter struct {
+	mod     *ir.Module
+	arch    *spec.Arch
+	table   ops.Table
+	pkg     string
+	kernels map[string]*emitglsl.FormulaKernel
+	tree    map[*ir.Func]*node // fields of each function's structs
+	errs    []error
+}
+
+// Package is the Go package name of an architecture.
+func Package(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
+
+// Module prints an architecture.
+func Module(m *ir.Module, table ops.Table) (*Output, error) {
+	e := &emitter{mod: m, arch: m.Arch, table: table, pkg: Package(m.Name), kernels: map[string]*emitglsl.FormulaKernel{},
+		tree: map[*ir.Func]*node{}}
+	for _, f := range m.Funcs {
+		e.tree[f] = e.fieldsOf(f)
+	}
+	sources := []*source{e.config(), e.weights(), e.model()}
+	for _, f := range m.Funcs {
+		sources = append(sources, e.function(f))
+		if f.Grad != nil {
+			sources = append(sources, e.gradFunction(f))
+		}
+	}
+	out := &Output{}
+	for _, s := range sources {
+		file, err := s.render()
+		if err != nil {
+			return nil, err
+		}
+		out.Files = append(out.Files, file)
+	}
+	for _, name := range sortedKeys(e.kernels) {
+		out.Kernels = append(out.Kernels, e.kernels[name])
+	}
+	if len(e.errs) > 0 {
+		return nil, e.errs[0]
+	}
+	return out, nil
+}
+
+func (e *emitter) source(file string) *source {
+	return &source{path: "generated/" + e.pkg + "/" + file, pkg: e.pkg, header: e.arch.File}
+}
+
+// train, step: the two forms of a forward body.
+func (e *emitter) fused(f *ir.Func, training bool) []*ir.Node {
+	keep := append([]*ir.Value{}, f.Out...)
+	if training {
+		keep = append(keep, f.Saved...)
+	}
+	return fuse.Body(f.Body, keep)
+}
+
+// kernel prints the group's kernel once and returns it.
+func (e *emitter) kernel(n *ir.Node) *emitglsl.FormulaKernel {
+	k, err := emitglsl.Formula(n.Group)
+	if err != nil {
+		e.errs = append(e.errs, fmt.Errorf("%s: %s: %w", n.Group.Members[0].Pos, n.Group.Members[0].Op, err))
+		return &emitglsl.FormulaKernel{}
+	}
+	e.kernels[k.Name] = k
+	return k
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	out := make([]string, 0, len(m))
+	for k := range m {
+		out = append(out, k)
+	}
+	sortStrings(out)
+	return out
+}

@@ -1,0 +1,70 @@
+package emitgo
+
+// seq2seq prints the methods of encoder-decoder architectures.
+func (e *emitter) seq2seq(s *source) {
+	enc, body, head := e.mod.Func("encoder"), e.mod.Func("model"), e.mod.Func("head")
+	sc := newScope(e.arch, "m")
+	forward := func() {
+		s.line("b := in.Decoder()")
+		e.noState(s, body)
+		if e.hasState(enc) {
+			s.line("est := m.%sState(nn.NoState())", lowerCamel(enc.Name))
+		}
+		s.line("encoded := %s", e.rootCall(enc, stepping, "b.Enc", "&est", "b.Enc.Tokens"))
+		s.line("h := %s", e.rootCall(body, stepping, "b", "&st", "b.Tokens", "encoded"))
+		s.line("r.Free(encoded)")
+	}
+	s.comment("Logits records a full forward pass without cache: [B T vocabulary].")
+	s.line("func (m *Model) Logits(r *nn.Recorder, in *model.Inputs) gpu.Tensor {")
+	forward()
+	e.headStep(s, head, "h")
+	s.line("}")
+	s.gap()
+	s.comment("Loss records a forward pass and the loss of every token, weighted by the batch's loss scale.")
+	s.line("func (m *Model) Loss(r *nn.Recorder, in *model.Inputs) gpu.Tensor {")
+	forward()
+	e.lossTail(s, head, sc)
+	s.line("}")
+	s.gap()
+	s.comment("Train records forward, loss and backward of both halves; gradients go to the parameters.")
+	s.line("func (m *Model) Train(r *nn.Recorder, in *model.Inputs) gpu.Tensor {")
+	s.line("b := in.Decoder()")
+	if e.hasSaved(enc) {
+		s.line("es := &%sSaved{}", e.tree[enc].typ)
+	}
+	e.keepLine(s, body, "s")
+	s.line("encoded := %s", e.rootCall(enc, training, "b.Enc", "es", "b.Enc.Tokens"))
+	s.line("h := %s", e.rootCall(body, training, "b", "s", "b.Tokens", "encoded"))
+	s.line("r.Free(encoded)")
+	e.trainHead(s, head, sc)
+	s.line("dencoded := %s", e.rootCall(body, backward, "b", "s", "dh"))
+	s.line("r.Free(dh)")
+	s.line("%s", e.rootCall(enc, backward, "b.Enc", "es", "dencoded"))
+	s.line("r.Free(dencoded)")
+	s.line("return loss")
+	s.line("}")
+	s.gap()
+	e.stateMethods(s, body, enc)
+	s.comment("Encode records the encoder into the state.")
+	s.line("func (m *Model) Encode(r *nn.Recorder, in *model.Inputs, state model.State) {")
+	s.line("st := state.(*State)")
+	s.line("b := in.Decoder()")
+	if e.hasState(enc) {
+		s.line("est := m.%sState(nn.NoState())", lowerCamel(enc.Name))
+	}
+	s.line("encoded := %s", e.rootCall(enc, stepping, "b.Enc", "&est", "b.Enc.Tokens"))
+	s.line("st.KeepEncoded(r, encoded)")
+	s.line("r.Free(encoded)")
+	s.line("}")
+	s.gap()
+	s.comment("Step records the decoder's tokens through the caches, after Encode.")
+	s.line("func (m *Model) Step(r *nn.Recorder, in *model.Inputs, state model.State) gpu.Tensor {")
+	s.line("st := state.(*State)")
+	s.line("b := in.Decoder()")
+	s.line("h := %s", e.rootCall(body, stepping, "b", "&st.decoder", "b.Tokens", "st.Encoded()"))
+	s.line("if in.LastOnly {")
+	s.line("h = r.LastToken(b, h)")
+	s.line("}")
+	e.headStep(s, head, "h")
+	s.line("}")
+}

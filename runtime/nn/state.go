@@ -1,0 +1,117 @@
+package nn
+
+import (
+	"github.com/vulcast/vulcast/runtime/gpu"
+)
+
+// State is one tensor that an op keeps between decoding steps. The zero State keeps nothing: the op then works on its input
+// alone, as in a forward pass without cache.
+type State struct {
+	t gpu.Tensor
+}
+
+// StateAlloc allocates the states of a decoding: B rows, up to S tokens a row.
+type StateAlloc struct {
+	dev     *gpu.Device
+	act     gpu.DType
+	b, s    int
+	tensors []gpu.Tensor
+	encoded gpu.Tensor
+	err     error
+}
+
+// NewStateAlloc prepares the states of B rows and S tokens a row, stored as act.
+func NewStateAlloc(dev *gpu.Device, act gpu.DType, B, S int) *StateAlloc {
+	return &StateAlloc{dev: dev, act: act, b: B, s: S}
+}
+
+// NoState returns an allocator of states that keep nothing.
+func NoState() *StateAlloc { return &StateAlloc{} }
+
+// Tokens allocates a cache of one element of the given shape for every token: [B, S, shape...].
+func (a *StateAlloc) Tokens(shape ...int) State {
+	return a.alloc(a.act, append([]int{a.b, a.s}, shape...))
+}
+
+// Indices is Tokens for integers.
+func (a *StateAlloc) Indices(shape ...int) State {
+	return a.alloc(gpu.I32, append([]int{a.b, a.s}, shape...))
+}
+
+// Fixed allocates a state that does not grow with the tokens, in f32: [B, shape...], zero at first.
+func (a *StateAlloc) Fixed(shape ...int) State { return a.alloc(gpu.F32, append([]int{a.b}, shape...)) }
+
+func (a *StateAlloc) alloc(t gpu.DType, dims []int) State {
+	if a.dev == nil || a.err != nil {
+		return State{}
+	}
+	tensor, err := a.dev.Alloc(t, dims...)
+	if err != nil {
+		a.err = err
+		return State{}
+	}
+	a.tensors = append(a.tensors, tensor)
+	if err := a.zero(tensor); err != nil {
+		a.err = err
+	}
+	return State{tensor}
+}
+
+func (a *StateAlloc) zero(t gpu.Tensor) error {
+	return a.dev.Write(t, make([]byte, t.Bytes()))
+}
+
+// Err returns the first error of an allocation.
+func (a *StateAlloc) Err() error {
+	if a.err != nil {
+		a.Release()
+	}
+	return a.err
+}
+
+// Bytes is the memory that the states take.
+func (a *StateAlloc) Bytes() int64 {
+	n := int64(0)
+	for _, t := range a.tensors {
+		n += t.Bytes()
+	}
+	return n
+}
+
+// Reset zeroes the states, for a new sequence.
+func (a *StateAlloc) Reset() error {
+	for _, t := range a.tensors {
+		if err := a.zero(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Release gives the memory back.
+func (a *StateAlloc) Release() {
+	for _, t := range a.tensors {
+		a.dev.Release(t)
+	}
+	a.tensors = nil
+}
+
+// KeepEncoded copies the encoder's output into the state; its memory is allocated at the first call.
+func (a *StateAlloc) KeepEncoded(r *Recorder, encoded gpu.Tensor) {
+	if r.Err() != nil {
+		return
+	}
+	if !a.encoded.Valid() {
+		t, err := a.dev.Alloc(encoded.Type, encoded.Shape...)
+		if err != nil {
+			r.Fail(err)
+			return
+		}
+		a.encoded = t
+		a.tensors = append(a.tensors, t)
+	}
+	r.Copy(a.encoded, encoded)
+}
+
+// Encoded is what KeepEncoded kept.
+func (a *StateAlloc) Encoded() gpu.Tensor { return a.encoded }

@@ -1,0 +1,10 @@
+package shaders
+
+// structureSources lists the kernels that rearrange tensors.
+func structureSources() []Source {
+	return []Source{
+		{Name: "strided_copy", Template: "strided_copy.comp.tmpl"},
+		{Name: "sum_two", Template: "sum_two.comp.tmpl"},
+		{Name: "strided_sum", Template: "strided_sum.comp.tmpl"},
+	}
+}
