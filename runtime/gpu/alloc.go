@@ -20,13 +20,13 @@ func (d *Device) alloc(host bool, t DType, dims []int) (Tensor, error) {
 	if err != nil {
 		return Tensor{}, err
 	}
-	if d.lost.Load() {
-		return Tensor{}, errLostBefore
+	if err := d.usable(); err != nil {
+		return Tensor{}, err
 	}
 	d.memMu.Lock()
 	defer d.memMu.Unlock()
 	shape := append([]int(nil), dims...)
-	st := &storage{typ: t, shape: shape, bytes: size}
+	st := &storage{dev: d, typ: t, shape: shape, bytes: size}
 	set := &d.device
 	if host {
 		st.kind, set = hostMapped, &d.host
@@ -75,6 +75,9 @@ func (d *Device) place(set *arenaSet, size int64) (*block, int64, error) {
 // Release frees persistent tensors. Recordings that use them must not run any more; running one is an error. The zero
 // Tensor is ignored. A tensor released twice or one of a recorder is an error.
 func (d *Device) Release(ts ...Tensor) error {
+	if d.vk == nil {
+		return errClosed
+	}
 	d.settle()
 	d.memMu.Lock()
 	defer d.memMu.Unlock()
@@ -85,8 +88,10 @@ func (d *Device) Release(ts ...Tensor) error {
 			continue
 		case st.kind == planned:
 			return fmt.Errorf("Release of %v: it belongs to a recorder; use Recorder.Free", t)
-		case st.dead || !d.live[st]:
-			return fmt.Errorf("Release of %v: it was released before or belongs to another device", t)
+		case st.dev != d:
+			return fmt.Errorf("Release of %v: it belongs to another device", t)
+		case st.dead:
+			return fmt.Errorf("Release of %v: it was released before", t)
 		}
 		st.dead = true
 		delete(d.live, st)

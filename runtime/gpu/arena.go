@@ -13,7 +13,13 @@ type Arena struct {
 }
 
 // NewArena makes an empty arena for Recorder.UseArena.
-func (d *Device) NewArena() *Arena { return &Arena{dev: d, gen: 1} }
+func (d *Device) NewArena() *Arena {
+	a := &Arena{dev: d, gen: 1}
+	d.queueMu.Lock()
+	defer d.queueMu.Unlock()
+	d.arenas[a] = true
+	return a
+}
 
 // Bytes returns the size of the arena.
 func (a *Arena) Bytes() (n int64) {
@@ -39,6 +45,9 @@ func (a *Arena) release() {
 		return
 	}
 	a.dev.settle()
+	a.dev.queueMu.Lock()
+	delete(a.dev.arenas, a)
+	a.dev.queueMu.Unlock()
 	a.dev.memMu.Lock()
 	defer a.dev.memMu.Unlock()
 	for _, b := range a.blocks {

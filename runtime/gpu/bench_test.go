@@ -50,3 +50,18 @@ func benchmarkRun(b *testing.B, n int) {
 		ok(b, rec.Run())
 	}
 }
+
+// BenchmarkWrite and BenchmarkRead measure transfers of 64 MiB through staging.
+func BenchmarkWrite(b *testing.B) { benchmarkTransfer(b, (*Device).Write) }
+
+func BenchmarkRead(b *testing.B) { benchmarkTransfer(b, (*Device).Read) }
+
+func benchmarkTransfer(b *testing.B, move func(*Device, Tensor, any) error) {
+	d := open(b, Options{forceStaging: true})
+	x := must[Tensor](b)(d.Alloc(U8, 64<<20))
+	data := make([]byte, 64<<20)
+	b.SetBytes(64 << 20)
+	for b.Loop() {
+		ok(b, move(d, x, data))
+	}
+}

@@ -9,6 +9,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,10 +46,12 @@ type Device struct {
 	types  []memoryType
 	heaps  []int64
 
-	queueMu  sync.Mutex // guards the queue, the command pool and inflight
-	pool     C.uint64_t
-	inflight map[*Recording]bool
-	lost     atomic.Bool
+	queueMu    sync.Mutex // guards the queue, the command pool and the maps below
+	pool       C.uint64_t
+	inflight   map[*Recording]bool // submitted, not waited for
+	recordings map[*Recording]bool // not closed
+	arenas     map[*Arena]bool     // not closed
+	lost       atomic.Bool
 
 	memMu    sync.Mutex // guards memory and staging
 	device   arenaSet   // blocks of persistent tensors
@@ -81,6 +84,7 @@ func Open(o Options) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{opt: o, in: in, inflight: map[*Recording]bool{}, live: map[*storage]bool{},
+		recordings: map[*Recording]bool{}, arenas: map[*Arena]bool{},
 		programs: map[*Kernel]*program{}, byCode: map[programKey]*program{}}
 	if err := d.open(); err != nil {
 		d.Close()
@@ -151,15 +155,13 @@ func (d *Device) create(api uint32) error {
 	return nil
 }
 
-// Close waits for the device, writes the pipeline cache file and frees everything. Recordings and tensors of the device must
-// not be used afterwards.
+// Close waits for the device, writes the pipeline cache file and frees everything, open recordings and arenas included.
+// Tensors of the device must not be used afterwards.
 func (d *Device) Close() {
 	if d.vk != nil {
 		C.vkd_idle(d.vk)
 		d.saveCache()
-		for rec := range d.inflight {
-			rec.busy = nil
-		}
+		d.closeRecordings()
 		d.closeStaging()
 		d.closePrograms()
 		d.closeMemory()
@@ -175,6 +177,16 @@ func (d *Device) Close() {
 	if d.in != nil {
 		d.in.close()
 		d.in = nil
+	}
+}
+
+func (d *Device) closeRecordings() {
+	for rec := range maps.Clone(d.recordings) {
+		rec.busy = nil
+		rec.Close()
+	}
+	for a := range maps.Clone(d.arenas) {
+		a.release()
 	}
 }
 
@@ -214,4 +226,18 @@ func (d *Device) validation(while string) error {
 // Device is unusable then; open it again and go on from the last saved state.
 var ErrDeviceLost = errors.New("the Vulkan device was lost")
 
-var errLostBefore = fmt.Errorf("%w earlier; open it again", ErrDeviceLost)
+var (
+	errLostBefore = fmt.Errorf("%w earlier; open it again", ErrDeviceLost)
+	errClosed     = errors.New("the Vulkan device is closed")
+)
+
+// usable returns an error when the device is closed or lost.
+func (d *Device) usable() error {
+	switch {
+	case d.vk == nil:
+		return errClosed
+	case d.lost.Load():
+		return errLostBefore
+	}
+	return nil
+}

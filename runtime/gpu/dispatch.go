@@ -88,7 +88,7 @@ func (r *Recorder) bind(p *program, bufs []Tensor) error {
 			info = p.meta.bindings[at]
 		}
 		where := func() string { return bindingText(b, info.name) }
-		if t.err != nil || t.st != nil && (t.st.kind == planned || t.st.dead) {
+		if t.err != nil || t.st != nil && (t.st.kind == planned || t.st.dead || t.st.dev != r.dev) {
 			if err := r.check(where(), t); err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ func TestRecorderErrors(t *testing.T) {
 	axpy64 := func(r *Recorder, bufs ...Tensor) {
 		r.Dispatch(&axpy, [3]int{1, 1, 1}, []uint32{64}, []uint32{64, 0}, bufs...)
 	}
+	alien := must[Tensor](t)(open(t, Options{}).Alloc(F32, 64))
 	foreign := d.NewRecorder().Alloc(F32, 64)
 	tests := []struct {
 		name string
@@ -74,6 +75,7 @@ func TestRecorderErrors(t *testing.T) {
 		{"rows", func(r *Recorder) {
 			r.DispatchRows(&axpy, 7, func(n int) int { return n }, []uint32{64}, nil, Bind{big, true})
 		}, []string{"kernel axpy: binding 0", "does not divide into 7 rows"}},
+		{"another device", func(r *Recorder) { axpy64(r, alien, big, big) }, []string{"binding 0", "belongs to another device"}},
 		{"fail", func(r *Recorder) { r.Fail(errors.New("from above")) }, []string{"from above"}},
 	}
 	for _, test := range tests {
@@ -157,6 +159,7 @@ func TestFinishedRecorder(t *testing.T) {
 	wantError(t, r.Err(), "Fill", "finished")
 	ok(t, rec.Close())
 	ok(t, rec.Close())
+	wantError(t, d.Read(x, make([]uint32, 4)), "Read of U32[4]", "the recording is closed")
 	wantError(t, rec.Run(), "closed")
 	empty := must[*Recording](t)(d.NewRecorder().Finish())
 	ok(t, empty.Run())
@@ -209,4 +212,22 @@ func TestList(t *testing.T) {
 		got.Float16 != d.Info.Float16 {
 		t.Errorf("List gives %+v, the open device %+v", got, d.Info)
 	}
+}
+
+func TestClosedDevice(t *testing.T) {
+	d := open(t, Options{})
+	x := must[Tensor](t)(d.Alloc(U32, 4))
+	r := d.NewRecorder()
+	r.Fill(x, 1)
+	rec := must[*Recording](t)(r.Finish())
+	late := d.NewRecorder()
+	late.Fill(x, 1)
+	d.Close()
+	d.Close()
+	_, finish := late.Finish()
+	_, alloc := d.Alloc(F32, 1)
+	for _, err := range []error{rec.Run(), d.Write(x, make([]uint32, 4)), d.Release(x), finish, alloc} {
+		wantError(t, err, "closed")
+	}
+	ok(t, rec.Close())
 }

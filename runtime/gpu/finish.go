@@ -20,8 +20,8 @@ func (r *Recorder) Finish() (*Recording, error) {
 	if r.finished {
 		return nil, errFinished
 	}
-	if r.dev.lost.Load() {
-		return nil, errLostBefore
+	if err := r.dev.usable(); err != nil {
+		return nil, err
 	}
 	r.finished = true
 	rec := &Recording{dev: r.dev, ops: r.ops, bufs: r.bufs, words: r.words, sizes: r.plan.sizes(), arena: r.arena}
@@ -29,6 +29,9 @@ func (r *Recorder) Finish() (*Recording, error) {
 		rec.arena, rec.ownArena = r.dev.NewArena(), true
 	}
 	rec.arena.users++
+	r.dev.queueMu.Lock()
+	r.dev.recordings[rec] = true
+	r.dev.queueMu.Unlock()
 	if err := rec.finish(r); err != nil {
 		r.err = errors.Join(err, rec.Close())
 		return nil, err

@@ -63,8 +63,10 @@ func TestBarriersOnlyOnConflicts(t *testing.T) {
 		r.Dispatch(&axpy, [3]int{1, 1, 1}, []uint32{64}, []uint32{64, 0}, ys[i-1], ys[i], y)
 	}
 	rec := must[*Recording](t)(r.Finish())
-	ok(t, rec.Run())
-	if rec.barriers != 1 {
-		t.Errorf("%d barriers, wanted 1", rec.barriers)
+	for range 2 { // the first run of a GPU is measured, with a barrier everywhere
+		ok(t, rec.Run())
+	}
+	if rec.Barriers() != 1 {
+		t.Errorf("%d barriers, wanted 1", rec.Barriers())
 	}
 }

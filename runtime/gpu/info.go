@@ -48,6 +48,22 @@ type Info struct {
 	CoopMat2Reserve int // workgroup memory that the driver keeps for itself
 }
 
+// String gives one line: name, type, driver, memory and what matters for the choice of kernels.
+func (i Info) String() string {
+	text := fmt.Sprintf("%s (%s, %s, Vulkan %s, %s, subgroup %d, %d KiB shared", i.Name, i.Type, i.Driver, i.API,
+		sizeText(i.MemoryBytes), i.SubgroupSize, i.SharedBytes>>10)
+	for _, f := range []struct {
+		on   bool
+		text string
+	}{{len(i.CoopMat) > 0, "cooperative matrices"}, {i.CoopMat2, "cooperative matrices 2"}, {i.BF16Coop, "bf16 matrices"},
+		{i.HasBDA, "buffer addresses"}} {
+		if f.on {
+			text += ", " + f.text
+		}
+	}
+	return text + ")"
+}
+
 // Shape is one supported cooperative matrix product C[M,N] = A[M,K] B[K,N] + C. Component types are "f16", "bf16", "f32",
 // "s8", "u8", "s32" and so on.
 type Shape struct {

@@ -97,7 +97,7 @@ func (r *Recorder) Alloc(t DType, dims ...int) Tensor {
 	if r.err != nil {
 		return Tensor{Type: t, Shape: shape}
 	}
-	st := &storage{kind: planned, typ: t, shape: shape, bytes: size, rec: r, refs: 1, born: r.events, died: -1}
+	st := &storage{kind: planned, dev: r.dev, typ: t, shape: shape, bytes: size, rec: r, refs: 1, born: r.events, died: -1}
 	r.events++
 	st.slot, st.at = r.plan.take(size)
 	r.storages = append(r.storages, st)
@@ -151,6 +151,8 @@ func (r *Recorder) check(what string, t Tensor) error {
 		return fmt.Errorf("%s: %w", what, t.err)
 	case st == nil:
 		return nil
+	case st.dev != r.dev:
+		return fmt.Errorf("%s: %v belongs to another device", what, t)
 	case st.kind != planned && st.dead:
 		return fmt.Errorf("%s: %v was released", what, t)
 	case st.kind != planned:
@@ -176,8 +178,8 @@ func (r *Recorder) Fill(t Tensor, word uint32) {
 		return
 	}
 	from, to := t.off, t.off+t.Bytes()
-	if to == t.off+t.Bytes() && from == 0 && t.Bytes() > t.st.bytes-allocAlign {
-		to = (to + 3) &^ 3 // the whole tensor: its padding may be filled too
+	if to == int64(product(t.st.shape))*int64(t.st.typ.Size()) {
+		to = (to + 3) &^ 3 // the end of the tensor: its padding may be filled too
 	}
 	if from%4 != 0 || to%4 != 0 {
 		r.fail("Fill of %v: bytes %d to %d of its storage are not multiples of 4", t, from, to)

@@ -35,7 +35,7 @@ type Recording struct {
 
 const (
 	maxSubmission   = 300 * time.Millisecond // of measured time, far below any driver's watchdog
-	unmeasuredBatch = 16                     // operations per submission before times are known
+	unmeasuredBatch = 4                      // operations per submission before times are known
 )
 
 // Bytes returns the planned bytes of temporary tensors.
@@ -45,6 +45,9 @@ func (rec *Recording) Bytes() (n int64) {
 	}
 	return n
 }
+
+// Barriers returns the number of barriers between operations, as the recording was last built.
+func (rec *Recording) Barriers() int { return rec.barriers }
 
 // Ops returns the number of operations.
 func (rec *Recording) Ops() int { return len(rec.ops) }
@@ -81,8 +84,8 @@ func (rec *Recording) ready() error {
 	switch {
 	case rec.closed:
 		return fmt.Errorf("the recording is closed")
-	case rec.dev.lost.Load():
-		return errLostBefore
+	case rec.dev.usable() != nil:
+		return rec.dev.usable()
 	}
 	if n := rec.dev.released.Load(); n != rec.checked {
 		for _, st := range rec.persistent {
@@ -125,8 +128,8 @@ func (rec *Recording) Wait() error {
 		return nil
 	}
 	d := rec.dev
-	if d.lost.Load() {
-		return errLostBefore
+	if err := d.usable(); err != nil {
+		return err
 	}
 	for _, f := range c.fences {
 		if err := d.await(f); err != nil {
@@ -153,6 +156,7 @@ func (rec *Recording) Close() error {
 	err := rec.Wait()
 	rec.dev.queueMu.Lock()
 	delete(rec.dev.inflight, rec)
+	delete(rec.dev.recordings, rec)
 	rec.dev.queueMu.Unlock()
 	rec.closed, rec.busy = true, nil
 	rec.drop(&rec.final)

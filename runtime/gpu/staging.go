@@ -72,15 +72,8 @@ func (d *Device) transfer(what string, t Tensor, data any, write bool) error {
 	}
 	b, at := t.st.block, t.st.at+t.off
 	if b.mapped != nil {
-		if !b.host || !write {
-			if err := d.settle(); err != nil {
-				return fmt.Errorf("%s %v: %w", what, t, err)
-			}
-		}
-		if write {
-			copy(b.mapped[at:], bytes)
-		} else {
-			copy(bytes, b.mapped[at:])
+		if err := d.direct(b, at, bytes, write); err != nil {
+			return fmt.Errorf("%s %v: %w", what, t, err)
 		}
 		return nil
 	}
@@ -92,21 +85,40 @@ func (d *Device) transfer(what string, t Tensor, data any, write bool) error {
 	return d.validation(what + " " + t.String())
 }
 
+// direct copies to or from a mapped block.
+func (d *Device) direct(b *block, at int64, bytes []byte, write bool) error {
+	if !b.host || !write {
+		if err := d.settle(); err != nil {
+			return err
+		}
+	}
+	if write {
+		copy(b.mapped[at:], bytes)
+	} else {
+		copy(bytes, b.mapped[at:])
+	}
+	return nil
+}
+
 // accessible checks that a tensor has memory now.
 func (d *Device) accessible(t Tensor) error {
 	switch {
 	case t.err != nil:
 		return t.err
-	case d.lost.Load():
-		return errLostBefore
+	case d.usable() != nil:
+		return d.usable()
 	case t.st == nil:
 		return fmt.Errorf("no tensor")
+	case t.st.dev != d:
+		return fmt.Errorf("the tensor belongs to another device")
 	case t.st.dead:
 		return fmt.Errorf("the tensor was released")
 	case t.st.kind == planned && t.st.refs == 0:
 		return fmt.Errorf("the recorder freed the tensor, its bytes may be reused")
 	case t.st.kind == planned && t.st.rec.done == nil:
 		return fmt.Errorf("the tensor has no memory before Recorder.Finish")
+	case t.st.kind == planned && t.st.rec.done.closed:
+		return fmt.Errorf("the recording is closed, its temporary tensors are gone")
 	case t.st.kind == planned:
 		blocks, err := t.st.rec.done.arena.current()
 		if err != nil {

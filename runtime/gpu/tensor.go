@@ -28,6 +28,7 @@ const (
 
 // storage is the memory behind one or more tensors.
 type storage struct {
+	dev   *Device
 	kind  storageKind
 	name  string // for messages; "" until somebody names it
 	typ   DType

