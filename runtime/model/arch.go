@@ -78,6 +78,16 @@ type Inputs struct {
 	LastOnly bool // logits of the last position only
 }
 
+// Decoder returns Dec with its encoder's batch in place.
+func (in *Inputs) Decoder() *nn.Batch {
+	if in.Dec == nil {
+		return &nn.Batch{Enc: in.Enc}
+	}
+	b := *in.Dec
+	b.Enc = in.Enc
+	return &b
+}
+
 // Options of Open, Create and Prepare.
 type Options struct {
 	Weights      gpu.DType   // storage of matrices: F32, BF16 or F16. Vectors and odd row lengths stay F32

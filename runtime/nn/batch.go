@@ -18,4 +18,5 @@ type Batch struct {
 	Base      gpu.Tensor // U32 [1]: index of the first query among the keys; the zero Tensor means 0
 	Labels    gpu.Tensor // I32 [B T], shifted already; Ignored where there is none
 	LossScale gpu.Tensor // F32 [1]: weight of each counted token, normally 1/count
+	Enc       *Batch     // the encoder's batch, of a decoder that attends to one; else nil
 }
