@@ -28,7 +28,9 @@ type textCase struct {
 	Full       *fullCase
 	Pair       *fullCase
 	PairWith   string `json:"pair_with"` // the first text of Pair
+	PairError  string `json:"pair_error"`
 	Error      string
+	Limits     bool // truncation and padding of the file were on
 }
 
 // fullCase is an Encoding; offsets count characters.
@@ -36,6 +38,7 @@ type fullCase struct {
 	IDs, Types, Words, Mask, Attention, Seqs []int32
 	Tokens                                   []string
 	Offsets                                  [][2]int
+	Overflow                                 [][]int32
 }
 
 func (f *fullCase) diff(e *Encoding, texts ...string) []string {
@@ -52,6 +55,11 @@ func (f *fullCase) diff(e *Encoding, texts ...string) []string {
 	report("attention", slices.Equal(e.Attention, f.Attention))
 	report("sequences", f.Seqs == nil || slices.Equal(e.Sequences, f.Seqs))
 	report("tokens", slices.Equal(e.Tokens, f.Tokens))
+	same := len(f.Overflow) == len(e.Overflowing)
+	for i := 0; same && i < len(f.Overflow); i++ {
+		same = slices.Equal(f.Overflow[i], e.Overflowing[i].IDs)
+	}
+	report("overflowing", same)
 	if got := e.CharOffsets(texts...); !slices.Equal(got, f.Offsets) {
 		out = append(out, fmt.Sprintf("offsets %v want %v", got, f.Offsets))
 	}
@@ -89,6 +97,9 @@ func (c *textCase) check(tok *Tokenizer) []string {
 			out = append(out, what)
 		}
 	}
+	if c.Limits {
+		return c.checkFull(tok)
+	}
 	ids := tok.Encode(c.Text, false)
 	report("ids", slices.Equal(ids, c.IDs))
 	special := c.IDs
@@ -102,21 +113,7 @@ func (c *textCase) check(tok *Tokenizer) []string {
 		skipped = *c.Skipped
 	}
 	report("decoded_skip_special", tok.Decode(special, true) == skipped)
-	free := tok.WithLimits(nil, nil)
-	full, err := free.EncodeFull(c.Text, true)
-	if err != nil || !slices.Equal(full.IDs, special) {
-		out = append(out, "EncodeFull")
-	} else if c.Full != nil {
-		out = append(out, c.Full.diff(full, c.Text)...)
-	}
-	if c.Pair != nil {
-		full, err := free.EncodeFullPair(c.PairWith, c.Text, true)
-		if err != nil {
-			return append(out, err.Error())
-		}
-		out = append(out, c.Pair.diff(full, c.PairWith, c.Text)...)
-		report("EncodePair", slices.Equal(tok.EncodePair(c.PairWith, c.Text, true), c.Pair.IDs))
-	}
+	out = append(out, c.checkFull(tok.WithLimits(nil, nil))...)
 	var b strings.Builder
 	stream := tok.Stream()
 	stream.SkipSpecial = false
@@ -125,6 +122,33 @@ func (c *textCase) check(tok *Tokenizer) []string {
 	}
 	b.WriteString(stream.Flush())
 	report("stream", b.String() == c.Decoded)
+	return out
+}
+
+// checkFull compares what EncodeFull and EncodeFullPair give.
+func (c *textCase) checkFull(tok *Tokenizer) []string {
+	var out []string
+	full, err := tok.EncodeFull(c.Text, true)
+	if err != nil {
+		out = append(out, err.Error())
+	} else if c.Full != nil {
+		out = append(out, c.Full.diff(full, c.Text)...)
+	}
+	pair, err := tok.EncodeFullPair(c.PairWith, c.Text, true)
+	switch {
+	case c.PairError != "":
+		if err == nil {
+			out = append(out, "no error for the pair, want "+c.PairError)
+		}
+	case c.Pair == nil:
+	case err != nil:
+		out = append(out, err.Error())
+	default:
+		out = append(out, c.Pair.diff(pair, c.PairWith, c.Text)...)
+		if !c.Limits && !slices.Equal(tok.EncodePair(c.PairWith, c.Text, true), c.Pair.IDs) {
+			out = append(out, "EncodePair")
+		}
+	}
 	return out
 }
 

@@ -17,6 +17,7 @@ type Encoding struct {
 	Attention   []int32  // 0 for padding
 	Sequences   []int32  // 0 or 1: the text that the token comes from, -1 where none
 	Overflowing []Encoding
+	source      string // the text, for trimming offsets by characters
 }
 
 // Len returns the number of tokens.
@@ -53,7 +54,7 @@ func (e *Encoding) slice(a, b int) Encoding {
 		IDs: slices.Clone(e.IDs[a:b]), TypeIDs: slices.Clone(e.TypeIDs[a:b]),
 		Tokens: slices.Clone(e.Tokens[a:b]), Words: slices.Clone(e.Words[a:b]),
 		Offsets: slices.Clone(e.Offsets[a:b]), SpecialMask: slices.Clone(e.SpecialMask[a:b]),
-		Attention: slices.Clone(e.Attention[a:b]), Sequences: slices.Clone(e.Sequences[a:b]),
+		Attention: slices.Clone(e.Attention[a:b]), Sequences: slices.Clone(e.Sequences[a:b]), source: e.source,
 	}
 }
 

@@ -97,6 +97,7 @@ func (t *Tokenizer) encodeTo(e *Encoding, s string, seq int32) error {
 	w := t.work()
 	defer t.works.Put(w)
 	word := int32(0)
+	e.source = clean(s)
 	add := func(p *text, k token, str string) {
 		o := span{p.start, p.start}
 		if k.end > k.start && k.end <= len(p.s) {
@@ -104,7 +105,7 @@ func (t *Tokenizer) encodeTo(e *Encoding, s string, seq int32) error {
 		}
 		e.add(k.id, seq, str, word, [2]int{o.start, o.end}, 0, 1, seq)
 	}
-	return t.pieces(text{s: clean(s), track: true}, func(p text, id int32) error {
+	return t.pieces(text{s: e.source, track: true}, func(p text, id int32) error {
 		if id >= 0 {
 			add(&p, token{id: id, end: len(p.s)}, p.s)
 			word++

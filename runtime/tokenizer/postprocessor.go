@@ -102,10 +102,14 @@ func (e *Encoding) trimOffsets(prefixSpace bool) {
 			if prefixSpace && lead == 1 && (i == 0 || o[0] == 0) {
 				lead = 0 // the space is the one that was put before the text
 			}
-			o[0] = min(o[0]+lead, o[1])
+			for range lead {
+				_, n := utf8.DecodeRuneInString(e.source[o[0]:])
+				o[0] = min(o[0]+n, o[1])
+			}
 		}
-		if trail > 0 && o[1] >= trail {
-			o[1] = max(o[1]-trail, o[0])
+		for range trail {
+			_, n := utf8.DecodeLastRuneInString(e.source[:o[1]])
+			o[1] = max(o[1]-n, o[0])
 		}
 	}
 	for i := range e.Overflowing {

@@ -58,9 +58,8 @@ func namedSet(name string) (runeRanges, bool) {
 	case `\h`, "xdigit":
 		return runeRanges{{'0', '9'}, {'A', 'F'}, {'a', 'f'}}, true
 	case `\w`, "word":
-		// That ² ³ ¹ ¼ ½ ¾ are word characters is Oniguruma's.
 		return union(category("L"), category("M"), category("Nd"), category("Nl"), category("Pc"),
-			runeRanges{{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}}, circledLetters), true
+			circledLetters), true
 	case "alpha", "alphabetic":
 		return union(category("L"), category("Nl"), fromTable(unicode.Other_Alphabetic), newAlphabetic), true
 	case "alnum":

@@ -11,9 +11,10 @@ import (
 // which .NET lacks, become plain lists of ranges.
 // Source: https://github.com/kkos/oniguruma/blob/master/doc/RE
 type translator struct {
-	src string
-	pos int
-	out strings.Builder
+	src   string
+	pos   int
+	folds bool // some part of the pattern ignores case
+	out   strings.Builder
 }
 
 func translateRegex(source string) (string, error) {
@@ -70,6 +71,7 @@ func (t *translator) flags() {
 		end++
 	}
 	if end < len(t.src) && (t.src[end] == ':' || t.src[end] == ')') {
+		t.folds = t.folds || strings.Contains(t.src[t.pos:end], "i")
 		t.out.WriteString(strings.ReplaceAll(t.src[t.pos:end], "m", "s"))
 		t.pos = end
 	}
@@ -84,10 +86,14 @@ func (t *translator) escape() error {
 		return nil
 	case 'p', 'P', 'w', 'W', 'd', 'D', 'h', 'H':
 		c := &classBuilder{}
-		if err := t.classEscape(c); err != nil {
+		if err := t.classEscape(c, true); err != nil {
 			return err
 		}
-		t.out.WriteString(c.String())
+		if t.folds { // a property by itself keeps its case
+			t.out.WriteString("(?-i:" + c.String() + ")")
+		} else {
+			t.out.WriteString(c.String())
+		}
 		return nil
 	case 'x':
 		if strings.HasPrefix(t.src[t.pos:], `\x{`) {
@@ -136,7 +142,7 @@ func (t *translator) class(depth int) (*classBuilder, error) {
 			}
 			c.addSet(inner.set(), false, "")
 		case rest[0] == '\\' && len(rest) > 1 && strings.IndexByte("pPwWdDhHsS", rest[1]) >= 0:
-			if err := t.classEscape(c); err != nil {
+			if err := t.classEscape(c, false); err != nil {
 				return nil, err
 			}
 		default:
@@ -165,8 +171,8 @@ func (t *translator) posix(c *classBuilder) error {
 	return nil
 }
 
-// classEscape reads \p{..}, \w and the like.
-func (t *translator) classEscape(c *classBuilder) error {
+// classEscape reads \p{..}, \w and the like, bare or inside a class.
+func (t *translator) classEscape(c *classBuilder, bare bool) error {
 	kind := t.src[t.pos+1]
 	t.pos += 2
 	name := `\` + strings.ToLower(string(kind))
@@ -188,6 +194,10 @@ func (t *translator) classEscape(c *classBuilder) error {
 	set, ok := namedSet(name)
 	if !ok {
 		return fmt.Errorf("the property %q is not known", name)
+	}
+	if bare && (kind == 'w' || kind == 'W' || strings.EqualFold(name, "word")) {
+		// That ² ³ ¹ ¼ ½ ¾ are word characters, but not in classes, is Oniguruma's.
+		set = union(set, runeRanges{{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}})
 	}
 	c.addSet(set, negated, plainName(name))
 	return nil

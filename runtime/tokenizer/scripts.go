@@ -29,13 +29,19 @@ func (preScripts) split(t text, out []text) ([]text, error) {
 	return out, nil
 }
 
-// scriptOf returns the name of the rune's script, "" for a space or an unassigned rune.
+// scriptOf returns the name of the rune's script in Unicode 9.0, "" for a space or an unassigned rune.
 func scriptOf(r rune) string {
 	switch {
 	case r == ' ':
 		return ""
 	case r == 0x30FC:
 		return "Han"
+	case laterScripts.has(r):
+		return ""
+	case r == 0x589 || r == 0x61C: // these two and the next have changed since
+		return "Common"
+	case r == 0x953 || r == 0x954:
+		return "Devanagari"
 	}
 	for name, table := range unicode.Scripts {
 		if unicode.Is(table, r) {
