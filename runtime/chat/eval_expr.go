@@ -291,6 +291,7 @@ func (in *interp) cut(obj Value, lo, hi, step int64) Value {
 			return like(obj, s[lo:max(lo, hi)])
 		}
 		var b strings.Builder
+		in.work(2 * len(s))
 		runes := []rune(s)
 		eachIndex(lo, hi, step, func(i int64) { b.WriteRune(runes[i]) })
 		return like(obj, in.made(b.String()))

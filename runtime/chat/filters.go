@@ -192,7 +192,7 @@ func filterTruncate(in *interp, v Value, a args) Value {
 func filterWordCount(in *interp, v Value, a args) Value {
 	in.bind("wordcount", a, 0)
 	n, inside := int64(0), false
-	for _, r := range in.str(v) {
+	for _, r := range in.scan(v) {
 		word := r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r)
 		if word && !inside {
 			n++

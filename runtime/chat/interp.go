@@ -58,7 +58,14 @@ func (in *interp) step(n int64) {
 }
 
 // work counts the scanning of n bytes.
-func (in *interp) work(n int) { in.step(int64(n) >> 6) }
+func (in *interp) work(n int) { in.step(int64(n) >> 4) }
+
+// scan is str(v), counted as text that is looked through.
+func (in *interp) scan(v Value) string {
+	s := in.str(v)
+	in.work(len(s))
+	return s
+}
 
 // alloc counts memory made by the template.
 func (in *interp) alloc(n int64) {
@@ -234,6 +241,7 @@ func (in *interp) length(v Value) (int64, bool) {
 		in.work(len(v))
 		return runeLen(v), true
 	case markup:
+		in.work(len(v))
 		return runeLen(string(v)), true
 	case *List:
 		return int64(len(v.Items)), true

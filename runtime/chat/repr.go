@@ -46,6 +46,7 @@ func (in *interp) writeRepr(b *strings.Builder, v Value, depth int) {
 	case int64:
 		b.WriteString(strconv.FormatInt(v, 10))
 	case *big.Int:
+		in.work(v.BitLen()) // decimal conversion is slower than linear
 		b.WriteString(v.String())
 	case float64:
 		b.WriteString(floatRepr(v))

@@ -36,13 +36,13 @@ func strip(name string, left, right bool) strMethod {
 			f = func(r rune) bool { return strings.ContainsRune(set, r) }
 			in.work(len(s) * (1 + len(set)>>3))
 		}
+		in.work(len(s))
 		if left {
 			s = strings.TrimLeftFunc(s, f)
 		}
 		if right {
 			s = strings.TrimRightFunc(s, f)
 		}
-		in.work(len(s))
 		return like(self, s)
 	}
 }
