@@ -84,8 +84,11 @@ func (r *Recorder) attentionRows(k *gpu.Kernel, n *attentionCall, groups func(ba
 	r.DispatchRows(k, n.B, groups, spec, func(batch int) []uint32 { return n.push(0, groups(batch)) }, binds...)
 }
 
-// lanesFor tells whether the kernels for CPU drivers are used: they keep whole rows in registers.
-func (r *Recorder) lanesFor(n *attentionCall) bool { return r.info().IsCPU && n.E+n.V <= 512 }
+// lanesFor tells whether the kernels for CPU drivers are used: they keep whole rows in registers and shuffle.
+func (r *Recorder) lanesFor(n *attentionCall) bool {
+	const shuffle = 1 << 4 // VK_SUBGROUP_FEATURE_SHUFFLE_BIT
+	return r.info().IsCPU && r.info().SubgroupOps&shuffle != 0 && n.E+n.V <= 512
+}
 
 // tile chooses the lanes and the vec4s of rows per lane of a tile kernel that keeps rows of the given width in registers.
 func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) {

@@ -30,4 +30,10 @@ type Kernels struct {
 
 	// Rotary positions and decoding caches (rope.go, cache.go).
 	Rope, RopeTable, CacheAppend gpu.Kernel
+
+	// One function of lib/math or lib/act, to check a driver (elementary.go).
+	Elementary gpu.Kernel
+
+	// Rearrangements (structure.go).
+	StridedCopy, StridedSum, SumTwo gpu.Kernel
 }

@@ -37,8 +37,8 @@ float actGrad(float x) {
         return cdf + x * normalPDF(x);
     }
     case 2: {
-        const float u = geluTanhArg2(x), s = sigmoid_(u);
-        return s + x * (s * sigmoid_(-u)) * (2.0 * SQRT_2_PI * (1.0 + 0.134145 * x * x));
+        const float c = clamp(x, -20.0, 20.0), u = geluTanhArg2(c), s = sigmoid_(u); // beyond, s is 0 or 1
+        return s + c * (s * sigmoid_(-u)) * (2.0 * SQRT_2_PI * (1.0 + 0.134145 * c * c));
     }
     case 4: {
         const float s = sigmoid_(x);
@@ -58,8 +58,8 @@ float actGrad(float x) {
         return 4.0 * e / (d * d);
     }
     case 12: {
-        const float e = exp_(min(x, 20.0)), n = e * (e + 2.0), d = n + 2.0;
-        return n / d + x * sigmoid_(x) * (4.0 * (n + 1.0) / d / d);
+        const float c = min(x, 20.0), e = exp_(c), n = e * (e + 2.0), d = n + 2.0;
+        return n / d + c * sigmoid_(c) * (4.0 * (n + 1.0) / d / d);
     }
     case 13: return 3.5449051 * normalPDF((x - 0.707107) * 3.5449051);
     case 14: return x <= -3.0 ? 0.0 : x < 3.0 ? x * (1.0 / 3.0) + 0.5 : 1.0;
