@@ -77,7 +77,7 @@ func (e *emitter) modelStruct(s *source) {
 	for _, f := range e.mod.Funcs {
 		for _, op := range f.Body {
 			if name, ok := e.tree[f].consts[op]; ok {
-				s.line("%s *nn.%s // %s", name, strings.TrimPrefix(e.table[op.Op].Const, "New"), op.Text)
+				s.line("%s *nn.%s // %s", name, e.table[op.Op].Kernel, op.Text)
 			}
 		}
 	}
@@ -141,11 +141,8 @@ func (e *emitter) prepare(s *source) {
 				any = true
 			}
 			o := e.table[op.Op]
-			var args []string
-			for _, d := range o.Attrs {
-				args = append(args, sc.attr(op.Attr(d.Name)))
-			}
-			s.line("if m.%s, err = nn.%s(dev, o.MaxPositions, %s); err != nil {", name, o.Const, strings.Join(args, ", "))
+			p := &printer{emitter: e, sc: sc}
+			s.line("if m.%s, err = nn.%s(dev, %s); err != nil {", name, o.Const, p.attrStruct(op, o))
 			s.line("return err")
 			s.line("}")
 		}

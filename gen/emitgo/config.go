@@ -49,7 +49,10 @@ func (e *emitter) newConfig(s *source) {
 		field := "c." + camel(c.Name)
 		switch {
 		case c.Type == expr.Rope:
-			s.line("%s = f.RopeParameters()", field)
+			if len(c.Keys) == 1 && c.Keys[0] == c.Name {
+				keys = `"rope_parameters", "rope_scaling"`
+			}
+			s.line("%s = f.Object(%s)", field, keys)
 		case c.Default == nil:
 			s.line("%s = f.%s(%s)", field, readers[c.Type], keys)
 		default:

@@ -87,6 +87,8 @@ func (s *scope) shape(sh ir.Shape) string {
 // attr prints an attribute as a Go value.
 func (s *scope) attr(a *ir.Attr) string {
 	switch a.Type {
+	case "float64":
+		return s.expr(a.Expr, expr.Float)
 	case "float":
 		v := s.expr(a.Expr, expr.Float)
 		if isNumber(v) {

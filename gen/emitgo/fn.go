@@ -305,6 +305,9 @@ func (p *printer) frees(i int, n *ir.Node) {
 			continue
 		}
 		seen[v] = true
+		if n.Op == "linear_grad" && v == n.In[len(n.In)-1] {
+			continue // the product added to it and returned it: its reference goes on
+		}
 		if p.owned(v) {
 			dead = append(dead, p.ref(v))
 		}

@@ -28,7 +28,7 @@ func (p *printer) op(n *ir.Node, assign string) {
 	}
 	o := p.table[n.Op]
 	var args []string
-	if o.Batch {
+	if o.Batch || o.State != "" && p.form == stepping {
 		args = append(args, "b")
 	}
 	if o.Keys {
@@ -73,7 +73,7 @@ func (p *printer) assignParts(outs []*ir.Value, assign, call string) {
 
 // inputs prints the tensors of a primitive; parameters that the kernel owns travel as objects.
 func (p *printer) inputs(n *ir.Node, o *ops.Op) []string {
-	var args, list []string
+	var front, args, list []string // parameters as objects come first
 	variadic := false
 	for i, v := range n.In {
 		decl := o.In[min(i, len(o.In)-1)]
@@ -83,12 +83,12 @@ func (p *printer) inputs(n *ir.Node, o *ops.Op) []string {
 			list = append(list, p.ref(v))
 		case decl.Param && o.Object == "Linear":
 			if decl.Name == "weight" {
-				args = append([]string{"w." + p.n.params[v.Param.Node].field}, args...)
+				front = append(front, "w."+p.n.params[v.Param.Node].field)
 			}
 		case decl.Param && v == nil:
-			args = append(args, "nil")
+			front = append(front, "nil")
 		case decl.Param:
-			args = append(args, p.paramRef(v.Param))
+			front = append(front, p.paramRef(v.Param))
 		case v != nil && v.Param != nil && (v.Param.Cond != nil || v.Param.Optional):
 			args = append(args, p.paramRef(v.Param)+".ValueOrNone()")
 		default:
@@ -98,7 +98,7 @@ func (p *printer) inputs(n *ir.Node, o *ops.Op) []string {
 	if variadic {
 		args = append(args, "[]gpu.Tensor{"+strings.Join(list, ", ")+"}")
 	}
-	return args
+	return append(front, args...)
 }
 
 // attrs prints the attributes that differ from their defaults as a struct of the runtime.
@@ -106,6 +106,11 @@ func (p *printer) attrs(n *ir.Node, o *ops.Op) []string {
 	if o.Object == "Linear" || len(o.Attrs) == 0 || n.Op == "embed" || n.Op == "embed_grad" || o.Const != "" {
 		return nil
 	}
+	return []string{p.attrStruct(n, o)}
+}
+
+// attrStruct prints the attributes of a node as a struct literal.
+func (p *printer) attrStruct(n *ir.Node, o *ops.Op) string {
 	name := o.Struct
 	if name == "" {
 		name = o.Kernel + "Attrs"
@@ -119,7 +124,7 @@ func (p *printer) attrs(n *ir.Node, o *ops.Op) []string {
 		}
 		set = append(set, camel(d.Name)+": "+p.sc.attr(a))
 	}
-	return []string{"nn." + name + "{" + strings.Join(set, ", ") + "}"}
+	return "nn." + name + "{" + strings.Join(set, ", ") + "}"
 }
 
 // required: the default is not Go's zero value, so it must be printed.

@@ -52,7 +52,7 @@ func (t Type) GoType() string {
 	case Floats:
 		return "[]float64"
 	case Rope:
-		return "hfconfig.RopeParameters"
+		return "map[string]any"
 	}
 	return t.String()
 }

@@ -208,7 +208,7 @@ func (b *body) attrs(ln *spec.Line, o *ops.Op, n *ir.Node) {
 }
 
 // exprTypes gives the type of expression each attribute type wants.
-var exprTypes = map[string]expr.Type{"int": expr.Int, "float": expr.Float, "bool": expr.Bool, "string": expr.String,
+var exprTypes = map[string]expr.Type{"int": expr.Int, "float": expr.Float, "float64": expr.Float, "bool": expr.Bool, "string": expr.String,
 	"act": expr.String, "rope": expr.Rope}
 
 func (b *body) attr(ln *spec.Line, o *ops.Op, d ops.AttrDecl, v string, given bool) ir.Attr {

@@ -80,6 +80,14 @@ var (
 	codeRopeTable string
 	//go:embed cache_append.spv
 	codeCacheAppend string
+	//go:embed elementary.spv
+	codeElementary string
+	//go:embed strided_copy.spv
+	codeStridedCopy string
+	//go:embed sum_two.spv
+	codeSumTwo string
+	//go:embed strided_sum.spv
+	codeStridedSum string
 )
 
 // NN holds the kernels that runtime/nn launches.
@@ -119,4 +127,8 @@ var NN = nn.Kernels{
 	Rope:                 gpu.Kernel{Name: "rope", Code: codeRope},
 	RopeTable:            gpu.Kernel{Name: "rope_table", Code: codeRopeTable},
 	CacheAppend:          gpu.Kernel{Name: "cache_append", Code: codeCacheAppend},
+	Elementary:           gpu.Kernel{Name: "elementary", Code: codeElementary},
+	StridedCopy:          gpu.Kernel{Name: "strided_copy", Code: codeStridedCopy},
+	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
+	StridedSum:           gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
 }

@@ -64,6 +64,7 @@ func (r *Recorder) adapterIn(a *Adapter, x gpu.Tensor) gpu.Tensor {
 // LinearGrad records the gradients of y = Linear(l, x): dx [..., in] = dy W, and those of weight and bias unless frozen. dx
 // is added to into when that is valid, and into is returned; else dx is a new tensor.
 func (r *Recorder) LinearGrad(l *Linear, x, dy, into gpu.Tensor) (dx gpu.Tensor) {
+	dy = joinHeads(dy, l.Weight.Shape[0])
 	if r.Err() != nil || !r.checkLinear(l, "dy", dy, 0) {
 		return gpu.Tensor{}
 	}
@@ -149,4 +150,13 @@ func withCols(shape []int, cols int) []int {
 	s := append([]int(nil), shape...)
 	s[len(s)-1] = cols
 	return s
+}
+
+// joinHeads sees [..., H, E] as [..., H*E] when that is cols wide.
+func joinHeads(t gpu.Tensor, cols int) gpu.Tensor {
+	n := len(t.Shape)
+	if n < 2 || t.Shape[n-1] == cols || t.Shape[n-2]*t.Shape[n-1] != cols {
+		return t
+	}
+	return t.Reshape(append(append([]int{}, t.Shape[:n-2]...), cols)...)
 }

@@ -93,3 +93,28 @@ func (p *Param) ValueOrNone() gpu.Tensor {
 	}
 	return p.Value
 }
+
+// RopeTableAttrs are the rotary positions of a spec: Params is the rope_parameters or rope_scaling object of config.json,
+// the others what stands outside of it (see RopeParams).
+type RopeTableAttrs struct {
+	Params   map[string]any
+	Dim      int // width of a head
+	Theta    float64
+	Partial  float64
+	Max      int
+	Original int
+	Type     string // when Params names none
+}
+
+// NewRope makes the table of a rope_table op.
+func NewRope(_ *gpu.Device, a RopeTableAttrs) (*RopeTable, error) {
+	p, err := NewRopeParams(RopeParams{HeadDim: a.Dim, Theta: a.Theta, Partial: a.Partial, MaxPositions: a.Max,
+		Original: a.Original, Type: a.Type}, a.Params)
+	if err != nil {
+		return nil, err
+	}
+	return NewRopeTable(p), nil
+}
+
+// PositionsAttrs shift the positions.
+type PositionsAttrs struct{ Offset int }
