@@ -34,6 +34,9 @@ func (r *run) generate() *Check {
 	if start < 0 || seq2seq != (start == 1) {
 		return failed(fmt.Errorf("gen.ids has %d tokens for %d steps", len(ids), steps))
 	}
+	if err := r.eng.Reload(); err != nil { // the checks before have trained it
+		return failed(err)
+	}
 	got, err := r.eng.Decode(prompt, ids[:len(ids)-1], seq2seq)
 	if err != nil {
 		return failed(err)
