@@ -81,3 +81,39 @@ func TestTrainOptionErrors(t *testing.T) {
 		}
 	}
 }
+
+func TestTrainUnigram(t *testing.T) {
+	var first strings.Builder
+	for i := range 3 {
+		tok, err := TrainUnigram(slices.Values(corpus), TrainOptions{VocabSize: 340,
+			SpecialTokens: []string{"<pad>", "<s>"}, BOS: "<s>"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if _, err := tok.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = b
+		} else if first.String() != b.String() {
+			t.Fatal("two trainings differ")
+		}
+	}
+	tok, err := Parse([]byte(first.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tok.VocabSize() > 340 {
+		t.Errorf("%d tokens, want at most 340", tok.VocabSize())
+	}
+	for _, s := range append(corpus, "never seen: żółć\x00\n\n x") {
+		if got := tok.Decode(tok.Encode(s, true), true); got != s {
+			t.Errorf("decoded %q, want %q", got, s)
+		}
+	}
+	cat := tok.Encode("the cat sat", false)
+	if len(cat) > 7 {
+		t.Errorf("the cat sat: %d tokens, want words to have tokens of their own", len(cat))
+	}
+}
