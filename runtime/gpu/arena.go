@@ -78,20 +78,40 @@ func (a *Arena) grow(sizes []int64) error {
 	for len(a.blocks) < len(sizes) {
 		a.blocks = append(a.blocks, nil)
 	}
-	want := make([]int64, len(a.blocks))
+	old, want := make([]int64, len(a.blocks)), make([]int64, len(a.blocks))
 	for i, b := range a.blocks {
 		if b != nil {
-			want[i] = b.size
+			old[i], want[i] = b.size, b.size
 		}
 		if i < len(sizes) && sizes[i] > want[i] {
 			want[i] = sizes[i]
-			if b != nil {
-				a.dev.freeBlock(b)
-				a.blocks[i] = nil
-			}
+			a.drop(i)
 		}
 	}
-	for i, size := range want {
+	err := a.fill(want)
+	if err != nil { // go back, so that the other recordings of the arena still run
+		for i := range want {
+			if want[i] != old[i] {
+				a.drop(i)
+			}
+		}
+		if a.fill(old) == nil {
+			a.trim()
+		}
+	}
+	return err
+}
+
+func (a *Arena) drop(i int) {
+	if a.blocks[i] != nil {
+		a.dev.freeBlock(a.blocks[i])
+		a.blocks[i] = nil
+	}
+}
+
+// fill allocates the missing blocks.
+func (a *Arena) fill(sizes []int64) error {
+	for i, size := range sizes {
 		if a.blocks[i] == nil && size > 0 {
 			b, err := a.dev.newBlock(size, false)
 			if err != nil {
@@ -101,6 +121,13 @@ func (a *Arena) grow(sizes []int64) error {
 		}
 	}
 	return nil
+}
+
+// trim forgets blocks at the end that never came to be.
+func (a *Arena) trim() {
+	for n := len(a.blocks); n > 0 && a.blocks[n-1] == nil; n-- {
+		a.blocks = a.blocks[:n-1]
+	}
 }
 
 // current returns the blocks, or an error when a failed growth has left holes.

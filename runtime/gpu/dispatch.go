@@ -10,7 +10,14 @@ import (
 // set to the DType of bufs[b] where the kernel has them. push holds the push constants. bufs[b] is bound at binding b; the
 // zero Tensor binds a small dummy buffer. No groups: nothing is recorded.
 func (r *Recorder) Dispatch(k *Kernel, groups [3]int, spec, push []uint32, bufs ...Tensor) {
-	if r.err != nil || r.closed("kernel "+k.Name) {
+	switch {
+	case r.err != nil:
+		return
+	case k == nil:
+		r.fail("Dispatch without a kernel")
+		return
+	case r.finished:
+		r.fail("kernel %s: %w", k.Name, errFinished)
 		return
 	}
 	if err := r.dispatch(k, groups, spec, push, bufs); err != nil {
@@ -155,6 +162,10 @@ type Bind struct {
 func (r *Recorder) DispatchRows(k *Kernel, rows int, groupsFor func(rows int) int, spec []uint32,
 	push func(rows int) []uint32, binds ...Bind) {
 	if r.err != nil || rows <= 0 {
+		return
+	}
+	if k == nil {
+		r.fail("DispatchRows without a kernel")
 		return
 	}
 	chunk, err := r.chunkRows(rows, binds)

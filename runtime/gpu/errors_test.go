@@ -75,6 +75,7 @@ func TestRecorderErrors(t *testing.T) {
 		{"rows", func(r *Recorder) {
 			r.DispatchRows(&axpy, 7, func(n int) int { return n }, []uint32{64}, nil, Bind{big, true})
 		}, []string{"kernel axpy: binding 0", "does not divide into 7 rows"}},
+		{"no kernel", func(r *Recorder) { r.Dispatch(nil, [3]int{1, 1, 1}, nil, nil) }, []string{"without a kernel"}},
 		{"another device", func(r *Recorder) { axpy64(r, alien, big, big) }, []string{"binding 0", "belongs to another device"}},
 		{"fail", func(r *Recorder) { r.Fail(errors.New("from above")) }, []string{"from above"}},
 	}
@@ -230,4 +231,19 @@ func TestClosedDevice(t *testing.T) {
 		wantError(t, err, "closed")
 	}
 	ok(t, rec.Close())
+}
+
+func TestNothingInstalled(t *testing.T) {
+	open(t, Options{}).Close()
+	t.Run("driver", func(t *testing.T) {
+		t.Setenv("VK_DRIVER_FILES", "/nonexistent.json")
+		t.Setenv("VK_ICD_FILENAMES", "/nonexistent.json")
+		_, err := Open(Options{})
+		wantError(t, err, "no Vulkan d", "mesa-vulkan-drivers")
+	})
+	t.Run("validation layer", func(t *testing.T) {
+		t.Setenv("VK_LAYER_PATH", "/nonexistent")
+		_, err := Open(Options{Validation: true})
+		wantError(t, err, validationLayer, "vulkan-validationlayers")
+	})
 }

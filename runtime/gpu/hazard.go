@@ -5,7 +5,11 @@ package gpu
 type hazards struct {
 	spaces map[any]*ranges
 	dirty  []*ranges // spaces used since the last barrier
+	count  int       // ranges remembered since then
 }
+
+// maxRanges bounds the comparisons of an operation: a barrier after so many ranges costs nothing in proportion.
+const maxRanges = 2048
 
 type ranges struct{ reads, writes []gap }
 
@@ -21,7 +25,7 @@ func spaceOf(st *storage) (any, int64) {
 
 // step takes the uses of the next operation and reports whether a barrier must stand before it.
 func (h *hazards) step(uses []use) bool {
-	conflict := false
+	conflict := h.count > maxRanges
 	for _, u := range uses {
 		if !u.reads && !u.writes {
 			continue
@@ -59,6 +63,7 @@ func (h *hazards) add(u use) {
 	if len(r.reads)+len(r.writes) == 0 {
 		h.dirty = append(h.dirty, r)
 	}
+	h.count++
 	g := gap{base + u.from, base + u.to}
 	if u.writes {
 		r.writes = append(r.writes, g)
@@ -72,7 +77,7 @@ func (h *hazards) clear() {
 	for _, r := range h.dirty {
 		r.reads, r.writes = r.reads[:0], r.writes[:0]
 	}
-	h.dirty = h.dirty[:0]
+	h.dirty, h.count = h.dirty[:0], 0
 }
 
 func hits(list []gap, g gap) bool {

@@ -48,6 +48,19 @@ func TestHazards(t *testing.T) {
 	}
 }
 
+func TestManyRanges(t *testing.T) {
+	h := newHazards()
+	barriers := 0
+	for i := range int64(10_000) {
+		if h.step([]use{{&storage{kind: planned, at: i * 256, bytes: 256}, 0, 256, false, true}}) {
+			barriers++
+		}
+	}
+	if barriers != 4 {
+		t.Errorf("%d barriers for 10000 disjoint writes, wanted 4", barriers)
+	}
+}
+
 func TestBarriersOnlyOnConflicts(t *testing.T) {
 	d := open(t, Options{})
 	x := must[Tensor](t)(d.Alloc(F32, 64))

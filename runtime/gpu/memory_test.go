@@ -261,3 +261,25 @@ func TestPeakWithoutFinish(t *testing.T) {
 		t.Error("planning took memory")
 	}
 }
+
+// TestArenaAfterFailure lets an arena fail to grow; the recordings made before still run.
+func TestArenaAfterFailure(t *testing.T) {
+	d := open(t, Options{MaxMemory: 64 << 20})
+	a := d.NewArena()
+	record := func(n int) (*Recording, error) {
+		r := d.NewRecorder()
+		r.UseArena(a)
+		r.Fill(r.Alloc(U32, n), 1)
+		return r.Finish()
+	}
+	rec := must[*Recording](t)(record(1 << 20))
+	ok(t, rec.Run())
+	_, err := record(1 << 25)
+	wantError(t, err, "128.0 MiB", "U32[33554432]")
+	ok(t, rec.Run())
+	if got := a.Bytes(); got != 4<<20 {
+		t.Errorf("arena of %d bytes, wanted 4 MiB", got)
+	}
+	other := must[*Recording](t)(record(2 << 20))
+	ok(t, firstError(other.Run(), rec.Run(), other.Close(), rec.Close(), a.Close()))
+}

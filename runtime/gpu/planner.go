@@ -64,8 +64,12 @@ func (s *space) give(at, size int64) {
 	s.gaps[i] = g
 }
 
-// plan is a set of blocks that exist only as numbers until a recording is finished.
-type plan struct{ blocks []*space }
+// plan is a set of blocks that exist only as numbers until a recording is finished. limit is the size of blocks that hold
+// more than one tensor; 0 = maxBlock.
+type plan struct {
+	blocks []*space
+	limit  int64
+}
 
 // take finds room for size bytes (a multiple of allocAlign).
 func (p *plan) take(size int64) (block int, at int64) {
@@ -78,7 +82,11 @@ func (p *plan) take(size int64) (block int, at int64) {
 		}
 	}
 	if block < 0 {
-		p.blocks = append(p.blocks, newSpace(max(maxBlock, size)))
+		limit := p.limit
+		if limit == 0 {
+			limit = maxBlock
+		}
+		p.blocks = append(p.blocks, newSpace(max(limit, size)))
 		block, gapAt = len(p.blocks)-1, 0
 	}
 	return block, p.blocks[block].take(gapAt, size)

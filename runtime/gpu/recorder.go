@@ -48,7 +48,9 @@ type use struct {
 }
 
 // NewRecorder starts an empty recording.
-func (d *Device) NewRecorder() *Recorder { return &Recorder{dev: d} }
+func (d *Device) NewRecorder() *Recorder {
+	return &Recorder{dev: d, plan: plan{limit: min(maxBlock, d.Info.MaxAllocation&^(allocAlign-1))}}
+}
 
 // Device returns the device that r records for.
 func (r *Recorder) Device() *Device { return r.dev }
