@@ -4,6 +4,7 @@
 package generated
 
 import (
+	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/runtime/model"
 )
@@ -11,6 +12,7 @@ import (
 // All returns every architecture, sorted by name.
 func All() []*model.Arch {
 	return []*model.Arch{
+		gpt2.Arch(),
 		llama.Arch(),
 	}
 }

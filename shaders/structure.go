@@ -4,6 +4,8 @@ package shaders
 func structureSources() []Source {
 	return []Source{
 		{Name: "strided_copy", Template: "strided_copy.comp.tmpl"},
+		{Name: "dropout", Template: "dropout.comp.tmpl"},
+		{Name: "shift_index", Template: "shift_index.comp.tmpl"},
 		{Name: "sum_two", Template: "sum_two.comp.tmpl"},
 		{Name: "strided_sum", Template: "strided_sum.comp.tmpl"},
 	}

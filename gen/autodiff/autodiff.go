@@ -120,7 +120,7 @@ func Active(f *ir.Func, table ops.Table) map[*ir.Value]bool {
 				continue
 			}
 			o := table[n.Op]
-			if v.Type == ir.I32 || o.NoGrad || i >= len(o.Out) {
+			if v.Type == ir.I32 || o.NoGrad || i >= len(o.Out) && !o.VariadicOut {
 				continue
 			}
 			for j, in := range n.In {

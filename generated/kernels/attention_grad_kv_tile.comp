@@ -653,7 +653,7 @@ void main() {
             [[unroll]] for (uint n = 0; n < 4; n++) colStage[(4 * d + n) * CS + col / 4][col % 4] = x[n];
         }
         barrier();
-        [[unroll]] for (uint d = 0; d < DEPTH; d++) {
+        for (uint d = 0; d < DEPTH; d++) {
             const vec4 y = colStage[d * CS + TX];
             [[unroll]] for (uint g = 0; g < HIGH; g++) {
                 const vec4 x = rowStage[d * RS + TY * HIGH + g];
@@ -677,7 +677,7 @@ void main() {
             [[unroll]] for (uint n = 0; n < 4; n++) colStage[(4 * d + n) * CS + col / 4][col % 4] = x[n];
         }
         barrier();
-        [[unroll]] for (uint d = 0; d < DEPTH; d++) {
+        for (uint d = 0; d < DEPTH; d++) {
             const vec4 y = colStage[d * CS + TX];
             [[unroll]] for (uint g = 0; g < HIGH; g++) {
                 const vec4 x = rowStage[d * RS + TY * HIGH + g];
@@ -716,7 +716,7 @@ void main() {
                 colStage[i] = dyAt(b, j, r0 + c0 + i / 16, 16 * n + i % 16);
             }
             barrier();
-            [[unroll]] for (uint c = 0; c < DEPTH; c++) {
+            for (uint c = 0; c < DEPTH; c++) {
                 const vec4 y = colStage[c * 16 + TX];
                 [[unroll]] for (uint g = 0; g < HIGH; g++) {
                     const vec4 w = weights[(c0 + c) * RS + TY * HIGH + g];
@@ -745,7 +745,7 @@ void main() {
                 colStage[i] = qAt(b, j, r0 + c0 + i / 16, 16 * n + i % 16);
             }
             barrier();
-            [[unroll]] for (uint c = 0; c < DEPTH; c++) {
+            for (uint c = 0; c < DEPTH; c++) {
                 const vec4 y = colStage[c * 16 + TX];
                 [[unroll]] for (uint g = 0; g < HIGH; g++) {
                     const vec4 w = weights[(c0 + c) * RS + TY * HIGH + g];

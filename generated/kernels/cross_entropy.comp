@@ -412,7 +412,8 @@ void main() {
         sum *= expNeg(top - next);
         top = next;
         [[unroll]] for (uint i = 0; i < 4; i++)
-            [[unroll]] for (uint e = 0; e < 4; e++) sum[e] += expNeg(v[i][e] - top);
+            [[unroll]] for (uint e = 0; e < 4; e++) v[i][e] = expNeg(v[i][e] - top);
+        sum += (v[0] + v[1]) + (v[2] + v[3]);   // pairwise, for the digits of a long sum
     }
     const float all = rowMax(top);
     const float s = rowSum((sum.x + sum.y + sum.z + sum.w) * expNeg(top - all));

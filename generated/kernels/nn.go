@@ -84,6 +84,10 @@ var (
 	codeElementary string
 	//go:embed strided_copy.spv
 	codeStridedCopy string
+	//go:embed dropout.spv
+	codeDropout string
+	//go:embed shift_index.spv
+	codeShiftIndex string
 	//go:embed sum_two.spv
 	codeSumTwo string
 	//go:embed strided_sum.spv
@@ -129,6 +133,8 @@ var NN = nn.Kernels{
 	CacheAppend:          gpu.Kernel{Name: "cache_append", Code: codeCacheAppend},
 	Elementary:           gpu.Kernel{Name: "elementary", Code: codeElementary},
 	StridedCopy:          gpu.Kernel{Name: "strided_copy", Code: codeStridedCopy},
+	Dropout:              gpu.Kernel{Name: "dropout", Code: codeDropout},
+	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
 	StridedSum:           gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
 }

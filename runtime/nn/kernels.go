@@ -35,5 +35,5 @@ type Kernels struct {
 	Elementary gpu.Kernel
 
 	// Rearrangements (structure.go).
-	StridedCopy, StridedSum, SumTwo gpu.Kernel
+	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex gpu.Kernel
 }

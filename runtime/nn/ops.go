@@ -118,3 +118,15 @@ func NewRope(_ *gpu.Device, a RopeTableAttrs) (*RopeTable, error) {
 
 // PositionsAttrs shift the positions.
 type PositionsAttrs struct{ Offset int }
+
+// Positions returns the positions of the tokens [B, T], shifted.
+func (r *Recorder) Positions(b *Batch, a PositionsAttrs) gpu.Tensor {
+	if a.Offset == 0 || r.Err() != nil {
+		return r.Retain(b.Pos)
+	}
+	y := r.Alloc(gpu.I32, b.B, b.T)
+	lanes := r.linearLanes()
+	r.DispatchLinear(&r.K.ShiftIndex, ceilDiv(y.Len(), lanes), []uint32{uint32(lanes)},
+		[]uint32{uint32(y.Len()), uint32(int32(a.Offset))}, b.Pos, y)
+	return y
+}

@@ -28,6 +28,10 @@ type Recorder struct {
 	// chooses by device and shape.
 	Family string
 
+	// Seed is U32 [2], written before each step: the run's seed and the step. Dropout reads it.
+	Seed  gpu.Tensor
+	sites uint32 // dropouts recorded so far
+
 	written map[*Param]bool // gradients already written by this recording
 }
 
