@@ -3,6 +3,8 @@ package hfconfig
 import (
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -287,4 +289,23 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d keys, encoding/json finds %d", len(file.Keys()), len(want))
 		}
 	})
+}
+
+func TestLoad(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "config.json")
+	if _, err := Load(dir); !os.IsNotExist(err) {
+		t.Errorf("error is %v", err)
+	}
+	if _, err := Load(path); !os.IsNotExist(err) {
+		t.Errorf("error is %v", err)
+	}
+	if err := os.WriteFile(path, []byte(`{"a": 1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{dir, path} {
+		if f, err := Load(p); err != nil || f.Int("a") != 1 || f.Name() != path {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
 }
