@@ -37,7 +37,12 @@ func (e *emitter) archVar(s *source) {
 	if len(e.arch.Packages) > 0 {
 		s.line("Packages: []model.Package{")
 		for _, p := range e.arch.Packages {
-			s.line("{ModelType: %q, ConfigPath: %q, Prefix: %q},", p.ModelType, p.Config, p.Prefix)
+			var renames []string
+			for _, r := range p.Rename {
+				from, to, _ := strings.Cut(r, "->")
+				renames = append(renames, fmt.Sprintf("{From: %q, To: %q}", strings.TrimSpace(from), strings.TrimSpace(to)))
+			}
+			s.line("{ModelType: %q, ConfigPath: %q, Rename: []model.Rename{%s}},", p.ModelType, p.Config, strings.Join(renames, ", "))
 		}
 		s.line("},")
 	}

@@ -69,12 +69,10 @@ func (a *Arch) Fn(name string) *Fn {
 
 // Package is a model_type whose config.json and tensors hold the architecture inside something larger.
 type Package struct {
-	ModelType string `toml:"model_type"`
-	Config    string `toml:"config"`  // key of the nested configuration, "" when it is the file itself
-	Prefix    string `toml:"prefix"`  // prepended to every tensor name
-	Replace   string `toml:"replace"` // the leading part of tensor names that Prefix stands for, "" for none
-	Head      string `toml:"head"`    // prefix of the head's tensors where it differs
-	Pos       Pos    `toml:"-"`
+	ModelType string   `toml:"model_type"`
+	Config    string   `toml:"config"` // key of the nested configuration, "" when it is the file itself
+	Rename    []string `toml:"rename"` // "from -> to": beginnings of tensor names that the package spells otherwise
+	Pos       Pos      `toml:"-"`
 }
 
 // ConfigVar is one value of the configuration: where config.json keeps it and what stands in when it does not.
