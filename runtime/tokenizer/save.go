@@ -1,58 +1,13 @@
 package tokenizer
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"unicode/utf8"
 )
-
-// Save writes the tokenizer as a tokenizer.json file that the Hugging Face libraries read. The file is
-// written under another name, flushed and renamed, so that there is never a half-written one.
-func (t *Tokenizer) Save(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), ".tokenizer-*.tmp")
-	if err != nil {
-		return fmt.Errorf("tokenizer: save %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = fmt.Errorf("tokenizer: save %s: %w", path, err)
-		}
-	}()
-	w := bufio.NewWriterSize(f, 1<<16)
-	if err = t.write(w); err != nil {
-		return err
-	}
-	if err = w.Flush(); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// WriteTo writes the tokenizer as tokenizer.json.
-func (t *Tokenizer) WriteTo(w io.Writer) (int64, error) {
-	var b bytes.Buffer
-	if err := t.write(&b); err != nil {
-		return 0, err
-	}
-	return b.WriteTo(w)
-}
 
 // jsonWriter writes pretty JSON piece by piece, since a tree of a whole vocabulary would be too large.
 type jsonWriter struct {

@@ -11,10 +11,10 @@ import (
 type spmFile struct {
 	pieces  []spmPiece
 	trainer struct {
-		kind                         uint64 // spmUnigram ... spmChar
-		suffixSpace, spaceOnlyPieces bool
-		byteFallback                 bool
-		unkSurface                   string
+		kind         uint64 // spmUnigram ... spmChar
+		suffixSpace  bool   // spaces stand at the ends of words
+		byteFallback bool
+		unkSurface   string
 	}
 	norm, denorm spmRules
 }
@@ -116,8 +116,6 @@ func (f *spmFile) trainerField(p protoField) error {
 		}
 	case 24:
 		f.trainer.suffixSpace = p.bool()
-	case 26:
-		f.trainer.spaceOnlyPieces = p.bool()
 	case 35:
 		f.trainer.byteFallback = p.bool()
 	case 44:

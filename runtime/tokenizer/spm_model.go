@@ -187,7 +187,12 @@ func (m *spmModel) tokenize(word string, w *work, out []token) ([]token, error) 
 			a += k
 		}
 	}
-	return m.unknowns(word, out, n, w), nil
+	for _, k := range out[n:] {
+		if m.file.pieces[k.id].kind == pieceControl {
+			return nil, fmt.Errorf("the text has the control piece %q as a word", m.file.pieces[k.id].piece)
+		}
+	}
+	return m.unknowns(word, out, n), nil
 }
 
 func (m *spmModel) piece(word string, a, b int) token {
@@ -256,7 +261,7 @@ func (m *spmModel) resegment(word string, w *work, id int32, at int, out []token
 }
 
 // unknowns turns the unknown tokens behind the first n into bytes, or joins neighbours.
-func (m *spmModel) unknowns(word string, out []token, n int, w *work) []token {
+func (m *spmModel) unknowns(word string, out []token, n int) []token {
 	if !slices.ContainsFunc(out[n:], func(k token) bool { return k.id == m.unk }) {
 		return out
 	}
@@ -285,32 +290,14 @@ func (m *spmModel) unknowns(word string, out []token, n int, w *work) []token {
 	return out
 }
 
-// words cuts before every space mark, or behind it where the model has spaces at the ends of words.
+// words cuts before every space mark, even where the model has them at the ends of words.
 func (m *spmModel) words(s string, word func(a, b int)) {
-	start, inSpace := 0, false
-	only := m.file.trainer.spaceOnlyPieces
-	for i, r := range s {
-		n := utf8.RuneLen(r)
-		space := strings.HasPrefix(s[i:], spmSpace)
-		if m.file.trainer.suffixSpace {
-			if !space && inSpace && only && i > start {
-				word(start, i)
-				start = i
-			}
-			inSpace = space
-			if space && !only && i+n < len(s) {
-				word(start, i+n)
-				start = i + n
-			}
-			continue
-		}
-		if space && (!inSpace || !only) && i > start {
+	start := 0
+	for i := range s {
+		if i > start && strings.HasPrefix(s[i:], spmSpace) {
 			word(start, i)
 			start = i
 		}
-		inSpace = space
 	}
-	if start < len(s) {
-		word(start, len(s))
-	}
+	word(start, len(s))
 }

@@ -3,6 +3,7 @@ package tokenizer
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -183,6 +184,37 @@ func (t *Tokenizer) wordTokens(s string, w *work, ids []int32) ([]int32, error) 
 		ids = append(ids, w.tokens[i].id)
 	}
 	return ids, nil
+}
+
+// WithBOSEOS returns a tokenizer that differs in the post-processor: Encode with special set puts bos and
+// eos around each text; "" means none. It is for files that say nothing about it: sentencepiece models,
+// tiktoken ranks.
+func (t *Tokenizer) WithBOSEOS(bos, eos string) (*Tokenizer, error) {
+	o := TrainOptions{BOS: bos, EOS: eos}
+	specials := map[string]int32{}
+	for _, s := range []string{bos, eos} {
+		id, ok := t.TokenID(s)
+		if s != "" && !ok {
+			return nil, fmt.Errorf("tokenizer: the token %q is not in the vocabulary", s)
+		}
+		specials[s] = id
+	}
+	raw, err := json.Marshal(o.template(specials))
+	if err != nil {
+		return nil, err
+	}
+	c := t.WithLimits(t.trunc, t.padding)
+	c.parts = maps.Clone(t.parts)
+	if c.parts == nil {
+		c.parts = map[string]json.RawMessage{}
+	}
+	c.parts["post_processor"] = raw
+	if c.post, err = parsePostProcessor(raw); err != nil {
+		return nil, err
+	}
+	c.around, c.before, c.behind = false, nil, nil
+	c.linkPost()
+	return c, nil
 }
 
 // VocabSize returns the number of tokens, added ones included. Ids may have gaps, so the largest id can

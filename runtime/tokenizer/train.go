@@ -47,8 +47,17 @@ func (o *TrainOptions) addedTokens() []AddedToken {
 	return out
 }
 
+// ids maps the special tokens to their ids.
+func (o *TrainOptions) ids() map[string]int32 {
+	out := map[string]int32{}
+	for i, s := range o.SpecialTokens {
+		out[s] = int32(i)
+	}
+	return out
+}
+
 // template returns the post-processor for BOS and EOS, or null.
-func (o *TrainOptions) template() any {
+func (o *TrainOptions) template(ids map[string]int32) any {
 	if o.BOS == "" && o.EOS == "" {
 		return nil
 	}
@@ -65,9 +74,9 @@ func (o *TrainOptions) template() any {
 		}
 		return out
 	}
-	for i, s := range o.SpecialTokens {
-		if s == o.BOS || s == o.EOS {
-			specials[s] = m{"id": s, "ids": []int{i}, "tokens": []string{s}}
+	for _, s := range []string{o.BOS, o.EOS} {
+		if s != "" {
+			specials[s] = m{"id": s, "ids": []int32{ids[s]}, "tokens": []string{s}}
 		}
 	}
 	single := around(nil, "A", 0)
@@ -123,7 +132,7 @@ func bpeComponents(o *TrainOptions) (splitter, map[string]any, error) {
 	level := func(regex bool) m {
 		return m{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex}
 	}
-	components := m{"decoder": level(true), "post_processor": o.template()}
+	components := m{"decoder": level(true), "post_processor": o.template(o.ids())}
 	if o.Pattern == "" {
 		components["pre_tokenizer"] = level(true)
 		return splitGPT2, components, nil

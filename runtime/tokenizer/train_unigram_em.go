@@ -226,5 +226,5 @@ func (t *unigramTrainer) tokenizer(o *TrainOptions) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return assemble(m, o.addedTokens(), j{"pre_tokenizer": space, "decoder": decoder, "post_processor": o.template()})
+	return assemble(m, o.addedTokens(), j{"pre_tokenizer": space, "decoder": decoder, "post_processor": o.template(o.ids())})
 }
