@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -85,7 +86,8 @@ func parseSPIRV(code string) (*spirvInfo, error) {
 	for at := 5; at < len(words); {
 		n, op := int(words[at]>>16), words[at]&0xffff
 		if n == 0 || at+n > len(words) {
-			return nil, fmt.Errorf("broken SPIR-V at word %d: instruction of %d words, %d are left", at, n, len(words)-at)
+			return nil, fmt.Errorf("broken SPIR-V at word %d: instruction of %d words, %d are left", at, n,
+				len(words)-at)
 		}
 		if op == opFunction {
 			break // everything that is wanted stands before the first function
@@ -110,10 +112,13 @@ func newModule() *module {
 }
 
 // minOperands guards the fixed operands that instruction reads.
-var minOperands = map[uint32]int{opName: 2, opEntryPoint: 3, opExecutionMode: 2, opExecutionModeID: 2, opCapability: 1,
-	opTypeBool: 1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeMatrix: 3, opTypeArray: 3, opTypeRuntimeArray: 2,
-	opTypeStruct: 1, opTypePointer: 3, opConstant: 3, opConstantComposite: 2, opConstantTrue: 2, opConstantFalse: 2,
-	opSpecTrue: 2, opSpecFalse: 2, opSpec: 3, opSpecComposite: 2, opSpecOp: 3, opVariable: 3, opDecorate: 2,
+var minOperands = map[uint32]int{opName: 2, opEntryPoint: 3, opExecutionMode: 2, opExecutionModeID: 2,
+	opCapability: 1,
+	opTypeBool:   1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeMatrix: 3, opTypeArray: 3,
+	opTypeRuntimeArray: 2,
+	opTypeStruct:       1, opTypePointer: 3, opConstant: 3, opConstantComposite: 2, opConstantTrue: 2,
+	opConstantFalse: 2,
+	opSpecTrue:      2, opSpecFalse: 2, opSpec: 3, opSpecComposite: 2, opSpecOp: 3, opVariable: 3, opDecorate: 2,
 	opMemberDecorate: 3}
 
 func (s *spirvInfo) instruction(op uint32, w []uint32) error {
@@ -141,8 +146,8 @@ func (s *spirvInfo) instruction(op uint32, w []uint32) error {
 		m.decorate(w[0], w[1], w[2:])
 	case opMemberDecorate:
 		m.decorateMember(w[0], w[1], w[2], w[3:])
-	case opTypeBool, opTypeInt, opTypeFloat, opTypeVector, opTypeMatrix, opTypeArray, opTypeRuntimeArray, opTypeStruct,
-		opTypePointer:
+	case opTypeBool, opTypeInt, opTypeFloat, opTypeVector, opTypeMatrix, opTypeArray, opTypeRuntimeArray,
+		opTypeStruct, opTypePointer:
 		m.types[w[0]] = append([]uint32{op}, w[1:]...)
 	case opConstant, opConstantComposite, opConstantTrue, opConstantFalse, opSpecTrue, opSpecFalse, opSpec,
 		opSpecComposite, opSpecOp:
@@ -218,7 +223,8 @@ func (s *spirvInfo) resolve() error {
 	for _, id := range m.specID {
 		s.specIDs = append(s.specIDs, id)
 	}
-	sort.Slice(s.specIDs, func(i, j int) bool { return s.specIDs[i] < s.specIDs[j] })
+	slices.Sort(s.specIDs)
+	s.specIDs = slices.Compact(s.specIDs) // one id may decorate a constant and the workgroup size
 	byNumber := map[int]*binding{}
 	for _, v := range m.variables {
 		pointer := m.types[v[0]]
@@ -231,7 +237,8 @@ func (s *spirvInfo) resolve() error {
 			size, _ := m.size(target, nil)
 			s.pushBytes = max(s.pushBytes, size)
 		case classUniform:
-			return fmt.Errorf("binding %d is a uniform or old-style buffer; use buffer blocks and compile for Vulkan 1.2",
+			return fmt.Errorf("binding %d is a uniform or old-style buffer; use buffer blocks and compile for "+
+				"Vulkan 1.2",
 				m.binding[v[1]])
 		case classStore:
 			if err := m.buffer(v[1], target, byNumber); err != nil {
@@ -250,12 +257,13 @@ func (s *spirvInfo) resolve() error {
 func (m *module) buffer(id, target uint32, out map[int]*binding) error {
 	number, ok := m.binding[id]
 	if !ok || m.set[id] != 0 || number >= maxBindings {
-		return fmt.Errorf("buffer %q at set %d, binding %d: only set 0, bindings 0 to %d are supported", m.names[id],
-			m.set[id], number, maxBindings-1)
+		return fmt.Errorf("buffer %q at set %d, binding %d: only set 0, bindings 0 to %d are supported",
+			m.names[id], m.set[id], number, maxBindings-1)
 	}
 	t := m.types[target]
 	if len(t) == 0 || t[0] != opTypeStruct {
-		return fmt.Errorf("binding %d is no buffer block; images, samplers and buffer arrays are not supported", number)
+		return fmt.Errorf("binding %d is no buffer block; images, samplers and buffer arrays are not supported",
+			number)
 	}
 	members := len(t) - 1
 	b := out[int(number)]

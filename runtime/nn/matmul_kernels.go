@@ -184,22 +184,13 @@ func (r *Recorder) grid(p product, t tiling, gm, gn, splits, chunk int) {
 	r.Dispatch(t.kernel, [3]int{gn, gm, p.batch * splits}, t.spec, p.pushWords(splits, chunk), p.a, p.b, p.c, p.bias, p.add)
 }
 
-// join adds the parts [batch, splits, M, N] of a product into its C.
+// join adds the parts [batch, splits, M, N] of a product into its C. A batch of products has no windows.
 func (r *Recorder) join(p product, parts gpu.Tensor, splits int) {
-	lanes := r.linearLanes()
-	for i := range p.batch {
-		part, c, add := parts, p.c, p.add
-		if p.batch > 1 {
-			part = parts.Reshape(p.batch, splits*p.m*p.n).Slice(i, i+1)
-			c = p.c.Reshape(p.batch, p.m*p.n).Slice(i, i+1)
-			if add.Valid() {
-				add = add.Reshape(p.batch, p.m*p.n).Slice(i, i+1)
-			}
-		}
-		total := p.m * p.n
-		r.DispatchLinear(&r.K.MatmulJoin, (total/2+lanes)/lanes, []uint32{uint32(lanes), p.epilogue()},
-			[]uint32{uint32(p.n), uint32(total), uint32(splits), uint32(p.offC), uint32(p.ldc)}, part, c, p.bias, add)
-	}
+	lanes, total := r.linearLanes(), p.m*p.n
+	groups := (total/2 + lanes) / lanes
+	x := min(groups, r.info().MaxGroups[0])
+	r.Dispatch(&r.K.MatmulJoin, [3]int{x, (groups + x - 1) / x, p.batch}, []uint32{uint32(lanes), p.epilogue()},
+		[]uint32{uint32(p.n), uint32(total), uint32(splits), uint32(p.offC), uint32(p.ldc)}, parts, p.c, p.bias, p.add)
 }
 
 // linearLanes is the workgroup size of kernels whose lanes are independent.

@@ -2,6 +2,7 @@
 package optest
 
 import (
+	"flag"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -13,7 +14,9 @@ import (
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
-var openDevice = sync.OnceValues(func() (*gpu.Device, error) { return gpu.Open(gpu.Options{}) })
+var validation = flag.Bool("validation", false, "run under the Khronos validation layer")
+
+var openDevice = sync.OnceValues(func() (*gpu.Device, error) { return gpu.Open(gpu.Options{Validation: *validation}) })
 
 // device opens the default device once, or skips with the reason.
 func device(t testing.TB) *gpu.Device {
