@@ -124,8 +124,14 @@ func (in *interp) addSeq(a, b Value) (Value, bool) {
 
 func (in *interp) repeat(v, count Value) (Value, bool) {
 	n, ok := count.(int64)
-	if _, isBig := count.(*big.Int); isBig {
-		in.fail(KindLimit, "repetition count of more than 64 bits")
+	_, isBig := count.(*big.Int)
+	switch v.(type) {
+	case string, markup, *List, Tuple:
+		if isBig {
+			in.fail(KindLimit, "OverflowError: repetition count of more than 64 bits")
+		}
+	default:
+		return nil, false
 	}
 	if !ok {
 		return nil, false

@@ -146,6 +146,8 @@ func (in *interp) attr(obj Value, name string) (Value, bool) {
 			return o.Tuple[i], true
 		}
 		return seqMethod(o.Tuple, name, o)
+	case rangeValue:
+		return rangeAttr(in, o, name)
 	case *Dict:
 		if indexOf(dictMutators, name) >= 0 {
 			return in.unsafe(obj, name), true

@@ -173,16 +173,19 @@ func filterCenter(in *interp, v Value, a args) Value {
 
 func filterTruncate(in *interp, v Value, a args) Value {
 	p := in.bind("truncate", a, 0, "length", "killwords", "end", "leeway")
-	s := in.wantStr(v, "truncate input")
+	n, ok := in.length(v)
+	if !ok {
+		in.typeErr("object of type '%s' has no len()", typeName(v))
+	}
 	end := in.optStr(p[2], "...", "end")
 	length, leeway := in.optInt(p[0], 255, "length"), in.optInt(p[3], 5, "leeway")
 	if length < runeLen(end) || leeway < 0 {
 		in.fail(KindRuntime, "AssertionError: truncate: expected length >= %d and leeway >= 0", runeLen(end))
 	}
-	if runeLen(s) <= length+leeway {
+	if n <= length+leeway {
 		return v
 	}
-	s = firstRunes(s, length-runeLen(end))
+	s := firstRunes(in.wantStr(v, "truncate input"), length-runeLen(end))
 	if i := strings.LastIndexByte(s, ' '); i >= 0 && !in.optTruth(p[1], false) {
 		s = s[:i]
 	}

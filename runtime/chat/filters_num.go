@@ -10,7 +10,6 @@ import (
 
 func filterAbs(in *interp, v Value, a args) Value {
 	in.bind("abs", a, 0)
-	in.undefFail(v)
 	x, ok := numOf(v)
 	if !ok {
 		in.typeErr("bad operand type for abs(): '%s'", typeName(v))
@@ -155,7 +154,6 @@ func filterRound(in *interp, v Value, a args) Value {
 	if method != "common" && method != "ceil" && method != "floor" {
 		in.fail(KindRuntime, "FilterArgumentError: method must be common, ceil or floor")
 	}
-	in.undefFail(v)
 	x, ok := numOf(v)
 	if !ok {
 		in.typeErr("type %s doesn't define __round__ method", typeName(v))

@@ -2,28 +2,26 @@ package chat
 
 import (
 	"errors"
+	"flag"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// pythonOnly are golden cases where this package differs on purpose, with the reason.
-var pythonOnly = map[string]string{}
+// goldenFile can name a larger file of the same form, made for one occasion.
+var goldenFile = flag.String("chat.golden", "testdata/golden.jsonl", "cases with Python's results")
 
 // TestGolden compares with Python's Jinja2: text and spans where it renders, a failure of the same
 // sort where it fails. testdata/oracle.py writes the file from testdata/cases.txt.
 func TestGolden(t *testing.T) {
-	cases := readCases(t, "testdata/golden.jsonl")
+	cases := readCases(t, *goldenFile)
 	if len(cases) < 200 {
 		t.Fatalf("only %d golden cases", len(cases))
 	}
 	input := cases[0].decode(t)
 	for _, c := range cases[1:] {
 		t.Run(c.Name, func(t *testing.T) {
-			if why := pythonOnly[c.Name]; why != "" {
-				t.Skip(why)
-			}
 			var res Result
 			tmpl, err := Parse(c.Template)
 			if err == nil {

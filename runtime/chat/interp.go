@@ -149,7 +149,7 @@ func (in *interp) iter(v Value) func() (Value, bool) {
 			_, n := utf8.DecodeRuneInString(s)
 			c := s[:n]
 			s = s[n:]
-			return like(v, c), true
+			return c, true
 		}
 	case rangeValue:
 		i := int64(0)

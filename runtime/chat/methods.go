@@ -76,3 +76,18 @@ func dictFromKeys(in *interp, a args) Value {
 	in.alloc(int64(d.Len()) * 64)
 	return d
 }
+
+// rangeAttr gives the attributes of a range object.
+func rangeAttr(in *interp, r rangeValue, name string) (Value, bool) {
+	switch name {
+	case "start":
+		return r.start, true
+	case "stop":
+		return r.stop, true
+	case "step":
+		return r.step, true
+	case "index", "count":
+		return seqMethod(in.list(r), name, r)
+	}
+	return nil, false
+}

@@ -37,8 +37,12 @@ func (in *interp) percent(s string, arg Value) string {
 		b.WriteString(f.conversion())
 		in.checkSize(int64(b.Len()))
 	}
-	_, isList := arg.(*List)
-	if f.used < len(f.args) && !f.named && f.dict == nil && !isList {
+	subscriptable := false // such an argument may go unused, as a mapping may
+	switch arg.(type) {
+	case *List, *Dict, rangeValue, *undefined:
+		subscriptable = true
+	}
+	if f.used < len(f.args) && !f.named && !subscriptable {
 		in.typeErr("not all arguments converted during string formatting")
 	}
 	return in.made(b.String())

@@ -9,6 +9,14 @@ import (
 // strMethod is one method of str: s is the text, self the receiver (str or Markup).
 type strMethod func(in *interp, s string, self Value, a args) Value
 
+// noBytes stands for methods that make or need bytes or tables, which templates have no use for.
+func noBytes(name string) strMethod {
+	return func(in *interp, _ string, _ Value, _ args) Value {
+		in.fail(KindRuntime, "str.%s is not supported in chat templates", name)
+		return nil
+	}
+}
+
 // plain makes a method without arguments out of a function from text to text.
 func plain(name string, f func(string) string) strMethod {
 	return func(in *interp, s string, self Value, a args) Value {
