@@ -45,9 +45,6 @@ func isInt(t safetensors.DType) bool {
 	return false
 }
 
-// chunk is how many elements are converted at a time.
-const chunk = 1 << 16
-
 // toStorage converts elements of a checkpoint to a storage type. The result is raw itself when nothing
 // changes.
 //
@@ -62,23 +59,18 @@ func toStorage(raw []byte, from safetensors.DType, to gpu.DType) ([]byte, error)
 	}
 	n := len(raw) * 8 / from.Bits()
 	out := make([]byte, n*to.Size())
-	buf := make([]float32, min(n, chunk))
-	for at := 0; at < n; at += chunk {
-		v := buf[:min(chunk, n-at)]
-		if err := safetensors.Widen(from, raw[at*from.Bits()/8:(at+len(v))*from.Bits()/8], v); err != nil {
-			return nil, err
-		}
-		part := out[at*to.Size() : (at+len(v))*to.Size()]
-		if err := safetensors.Narrow(target, v, part); err != nil {
-			return nil, err
+	return out, inChunks(n, func(at, n int) error {
+		v := make([]float32, n)
+		if err := safetensors.Widen(from, raw[at*from.Bits()/8:(at+n)*from.Bits()/8], v); err != nil {
+			return err
 		}
 		if to == gpu.F16 {
 			if err := overflow(v); err != nil {
-				return nil, err
+				return err
 			}
 		}
-	}
-	return out, nil
+		return safetensors.Narrow(target, v, out[at*to.Size():(at+n)*to.Size()])
+	})
 }
 
 // overflow wants finite values to stay finite in F16.
@@ -164,16 +156,11 @@ func narrow(values []byte, stored gpu.DType, to safetensors.DType) ([]byte, erro
 	}
 	n := len(values) / stored.Size()
 	out := make([]byte, n*to.Bits()/8)
-	buf := make([]float32, min(n, chunk))
-	for at := 0; at < n; at += chunk {
-		v := buf[:min(chunk, n-at)]
-		if err := safetensors.Widen(diskType(stored), values[at*stored.Size():(at+len(v))*stored.Size()],
-			v); err != nil {
-			return nil, err
+	return out, inChunks(n, func(at, n int) error {
+		v := make([]float32, n)
+		if err := safetensors.Widen(diskType(stored), values[at*stored.Size():(at+n)*stored.Size()], v); err != nil {
+			return err
 		}
-		if err := safetensors.Narrow(to, v, out[at*to.Bits()/8:(at+len(v))*to.Bits()/8]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+		return safetensors.Narrow(to, v, out[at*to.Bits()/8:(at+n)*to.Bits()/8])
+	})
 }

@@ -40,18 +40,13 @@ func initialBytes(p *nn.Param, from, n int, stored gpu.DType, seed uint64) ([]by
 		return make([]byte, 4*n), nil
 	}
 	out := make([]byte, n*stored.Size())
-	buf := make([]float32, min(n, chunk))
-	for at := 0; at < n; at += chunk {
-		v := buf[:min(chunk, n-at)]
+	return out, inChunks(n, func(at, n int) error {
+		v := make([]float32, n)
 		if err := initialValues(p, from+at, v, seed); err != nil {
-			return nil, err
+			return err
 		}
-		if err := safetensors.Narrow(diskType(stored), v,
-			out[at*stored.Size():(at+len(v))*stored.Size()]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+		return safetensors.Narrow(diskType(stored), v, out[at*stored.Size():(at+n)*stored.Size()])
+	})
 }
 
 // initialValues fills dst with the initial values of elements from, from+1, ...

@@ -150,17 +150,30 @@ func (p piece) runs(groupRows, size int, f func(diskAt, at, n int)) {
 	}
 }
 
-// transpose copies lead matrices src [rows cols] to dst [cols rows], in blocks that a cache holds.
+// transpose copies lead matrices src [rows cols] to dst [cols rows].
 func transpose(dst, src []byte, lead, rows, cols, size int) {
-	const block = 32
+	bytes := rows * cols * size
 	for m := range lead {
-		s, d := src[m*rows*cols*size:], dst[m*rows*cols*size:]
-		for r0 := 0; r0 < rows; r0 += block {
-			for c0 := 0; c0 < cols; c0 += block {
-				for r := r0; r < min(r0+block, rows); r++ {
-					for c := c0; c < min(c0+block, cols); c++ {
-						copy(d[(c*rows+r)*size:(c*rows+r+1)*size], s[(r*cols+c)*size:(r*cols+c+1)*size])
-					}
+		s, d := src[m*bytes:(m+1)*bytes], dst[m*bytes:(m+1)*bytes]
+		switch size {
+		case 2:
+			blocks(rows, cols, func(r, c int) { *(*[2]byte)(d[(c*rows+r)*2:]) = *(*[2]byte)(s[(r*cols+c)*2:]) })
+		case 4:
+			blocks(rows, cols, func(r, c int) { *(*[4]byte)(d[(c*rows+r)*4:]) = *(*[4]byte)(s[(r*cols+c)*4:]) })
+		default:
+			blocks(rows, cols, func(r, c int) { copy(d[(c*rows+r)*size:(c*rows+r+1)*size], s[(r*cols+c)*size:]) })
+		}
+	}
+}
+
+// blocks calls f for each element of a matrix, in blocks that a cache holds.
+func blocks(rows, cols int, f func(r, c int)) {
+	const block = 32
+	for r0 := 0; r0 < rows; r0 += block {
+		for c0 := 0; c0 < cols; c0 += block {
+			for r := r0; r < min(r0+block, rows); r++ {
+				for c := c0; c < min(c0+block, cols); c++ {
+					f(r, c)
 				}
 			}
 		}
