@@ -20,9 +20,11 @@ func (r *Recorder) Embed(table *Param, index gpu.Tensor) gpu.Tensor {
 		return y
 	}
 	lanes := r.rowLanes(d)
-	r.eachPiece(table.Value, vocab, d, func(piece gpu.Tensor, from, count int) {
-		r.DispatchLinear(&r.K.Embed, n, []uint32{uint32(lanes), flag(d%4 == 0)},
-			[]uint32{uint32(n), uint32(d), uint32(from), uint32(count), uint32(vocab)}, piece, index, y)
+	r.eachRows(index, y, d, func(index, y gpu.Tensor, n int) {
+		r.eachPiece(table.Value, vocab, d, func(piece gpu.Tensor, from, count int) {
+			r.DispatchLinear(&r.K.Embed, n, []uint32{uint32(lanes), flag(d%4 == 0)},
+				[]uint32{uint32(n), uint32(d), uint32(from), uint32(count), uint32(vocab)}, piece, index, y)
+		})
 	})
 	return y
 }
@@ -43,10 +45,6 @@ func (r *Recorder) EmbedGradPadded(table *Param, index, dy gpu.Tensor, padding i
 		r.failf("embed %s: gradient is %v, want %d rows of %d", table.Name, dy, n, d)
 		return
 	}
-	if n > r.info().MaxGroups[0] {
-		r.failf("embed %s: %d tokens in one step; the device allows %d", table.Name, n, r.info().MaxGroups[0])
-		return
-	}
 	grad, accumulate := r.GradInto(table)
 	if !accumulate {
 		r.Fill(grad, 0)
@@ -55,12 +53,21 @@ func (r *Recorder) EmbedGradPadded(table *Param, index, dy gpu.Tensor, padding i
 	if padding >= 0 {
 		skip = uint32(padding)
 	}
+	r.eachRows(index, dy, d, func(index, dy gpu.Tensor, n int) { r.embedGrad(index, dy, grad, n, d, skip) })
+}
+
+// embedGrad adds n rows of dy to grad, all rows of one index by one writer.
+func (r *Recorder) embedGrad(index, dy, grad gpu.Tensor, n, d int, skip uint32) {
+	if n > r.info().MaxGroups[0] {
+		r.failf("embed: %d tokens in one step; the device allows %d", n, r.info().MaxGroups[0])
+		return
+	}
 	lanes := r.linearLanes()
 	link := r.Alloc(gpu.U32, n, 2)
 	r.Dispatch(&r.K.EmbedLinks, [3]int{(n + lanes - 1) / lanes, 1, 1}, []uint32{uint32(lanes)}, []uint32{uint32(n)}, index,
 		link)
 	lanes = r.rowLanes(d * 4) // a lane takes one column here
-	r.eachPiece(grad, table.Shape[0], d, func(piece gpu.Tensor, from, count int) {
+	r.eachPiece(grad, grad.Rows(), d, func(piece gpu.Tensor, from, count int) {
 		r.Dispatch(&r.K.EmbedGrad, [3]int{n, (d + lanes - 1) / lanes, 1}, []uint32{uint32(lanes)},
 			[]uint32{uint32(n), uint32(d), uint32(from), uint32(count), skip}, dy, index, link, piece)
 	})
@@ -75,6 +82,20 @@ func (r *Recorder) checkTable(table *Param) bool {
 	return true
 }
 
+// eachRows calls do for index and its rows of t, in pieces where t is larger than one binding reaches.
+func (r *Recorder) eachRows(index, t gpu.Tensor, cols int, do func(index, t gpu.Tensor, n int)) {
+	n, limit := index.Len(), r.info().MaxStorageBufferRange
+	if t.Bytes() <= limit {
+		do(index, t, n)
+		return
+	}
+	step := r.rowsWithin(limit, stored{t, cols}, stored{index, 1})
+	for from := 0; step > 0 && from < n; from += step {
+		k := min(step, n-from)
+		do(rows(index, n, 1, from, k), rows(t, n, cols, from, k), k)
+	}
+}
+
 // eachPiece calls do for t [total, cols], in pieces of rows where t is larger than one binding reaches.
 func (r *Recorder) eachPiece(t gpu.Tensor, total, cols int, do func(piece gpu.Tensor, from, count int)) {
 	limit := r.info().MaxStorageBufferRange
@@ -82,7 +103,7 @@ func (r *Recorder) eachPiece(t gpu.Tensor, total, cols int, do func(piece gpu.Te
 		do(t, 0, total)
 		return
 	}
-	step := r.rowsWithin(t, cols, limit)
+	step := r.rowsWithin(limit, stored{t, cols})
 	for from := 0; step > 0 && from < total; from += step {
 		n := min(step, total-from)
 		do(rows(t, total, cols, from, n), from, n)

@@ -1,9 +1,10 @@
 package nn
 
-import "github.com/vulcast/vulcast/runtime/gpu"
+import (
+	"math"
 
-// pieceRows is the granularity of splits by rows: 128 rows of any type and width begin at a multiple of 256 bytes.
-const pieceRows = 128
+	"github.com/vulcast/vulcast/runtime/gpu"
+)
 
 // reach records p, in pieces where an operand is larger than one binding reaches: weights are split by their rows,
 // activations by theirs. Splitting K adds the pieces up in f32, in order.
@@ -25,14 +26,38 @@ func (r *Recorder) reach(p product) {
 	}
 }
 
-// rowsWithin is the largest multiple of pieceRows of rows of t (rows x cols) that one binding reaches.
-func (r *Recorder) rowsWithin(t gpu.Tensor, cols int, limit int64) int {
-	rows := int(limit / int64(cols*t.Type.Size()))
-	if rows = rows / pieceRows * pieceRows; rows == 0 {
-		r.failf("matmul: %d rows of %v are more than the %d bytes that one binding reaches on %s", pieceRows, t, limit,
+// A stored is a tensor of which pieces of rows are to be bound.
+type stored struct {
+	t    gpu.Tensor
+	cols int
+}
+
+// rowsWithin is the largest number of rows of which every tensor's piece fits one binding and after which the next piece
+// begins aligned; a multiple of 64 where that fits, which keeps windows aligned for the kernels' wide loads. It is 0, and the
+// recorder's error, when not even the least aligned piece fits.
+func (r *Recorder) rowsWithin(limit int64, tensors ...stored) int {
+	n, step := math.MaxInt, 1
+	for _, s := range tensors {
+		row := s.cols * s.t.Type.Size()
+		n = min(n, int(limit)/row)
+		step = lcm(step, lcm(row, int(r.info().MinOffsetAlign))/row)
+	}
+	if wide := lcm(step, 64); n >= wide {
+		return n / wide * wide
+	}
+	if n = n / step * step; n == 0 {
+		r.failf("%d rows of %v are more than the %d bytes that one binding reaches on %s", step, tensors[0].t, limit,
 			r.info().Name)
 	}
-	return rows
+	return n
+}
+
+func lcm(a, b int) int {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
 }
 
 // reachBatch records one product of a batch at a time.
@@ -55,13 +80,14 @@ func (r *Recorder) reachBatch(p product) {
 
 // reachM records pieces of the rows of C, and of A where its rows are those of C.
 func (r *Recorder) reachM(p product, limit int64) {
-	step := r.rowsWithin(p.c, p.ldc, limit)
+	tensors := []stored{{p.c, p.ldc}}
 	if p.add.Valid() {
-		step = min(step, r.rowsWithin(p.add, p.ldc, limit))
+		tensors = append(tensors, stored{p.add, p.ldc})
 	}
 	if !p.ta {
-		step = min(step, r.rowsWithin(p.a, p.lda, limit))
+		tensors = append(tensors, stored{p.a, p.lda})
 	}
+	step := r.rowsWithin(limit, tensors...)
 	if step == 0 {
 		return
 	}
@@ -83,7 +109,7 @@ func (r *Recorder) reachM(p product, limit int64) {
 
 // reachN records pieces of the columns of C, which are rows of B [N K].
 func (r *Recorder) reachN(p product, limit int64) {
-	step := r.rowsWithin(p.b, p.k, limit)
+	step := r.rowsWithin(limit, stored{p.b, p.k})
 	if step == 0 {
 		return
 	}
@@ -101,13 +127,16 @@ func (r *Recorder) reachN(p product, limit int64) {
 
 // reachK records pieces of K, which are rows of B [K N] or of A [K M]; each adds to the f32 sum of those before.
 func (r *Recorder) reachK(p product, limit int64) {
-	step := p.k
-	if !p.tb {
-		step = min(step, r.rowsWithin(p.b, p.n, limit))
+	if p.tb {
+		r.failf("matmul: %v by %v, both stored transposed: A has more than the %d bytes that one binding reaches", p.a, p.b,
+			limit)
+		return
 	}
+	tensors := []stored{{p.b, p.n}}
 	if p.ta {
-		step = min(step, r.rowsWithin(p.a, p.lda, limit))
+		tensors = append(tensors, stored{p.a, p.lda})
 	}
+	step := r.rowsWithin(limit, tensors...)
 	if step == 0 {
 		return
 	}
@@ -130,11 +159,7 @@ func (r *Recorder) reachK(p product, limit int64) {
 		} else {
 			q.offA += k
 		}
-		if !p.tb {
-			q.b = rows(p.b, p.k, p.n, k, q.k)
-		} else {
-			r.failf("matmul: B of %v cannot be split along K", p.b)
-		}
+		q.b = rows(p.b, p.k, p.n, k, q.k)
 		r.reach(q)
 	}
 	if sum.Type != p.c.Type {

@@ -25,7 +25,7 @@ func (r *Recorder) SumRowsInto(x, sum gpu.Tensor, accumulate bool) {
 	// Pieces within one binding; each adds to the sum of those before.
 	step := rows
 	if limit := r.info().MaxStorageBufferRange; x.Bytes() > limit {
-		if step = r.rowsWithin(x, cols, limit); step == 0 {
+		if step = r.rowsWithin(limit, stored{x, cols}); step == 0 {
 			return
 		}
 	}
