@@ -12,7 +12,7 @@ func (r *Recorder) Embed(table *Param, index gpu.Tensor) gpu.Tensor {
 	if r.Err() != nil || !r.checkTable(table) {
 		return gpu.Tensor{}
 	}
-	vocab, d, n := table.Shape[0], table.Shape[1], index.Len()
+	vocab, d := table.Shape[0], table.Shape[1]
 	y := r.Alloc(r.Act, append(append([]int(nil), index.Shape...), d)...)
 	if d%2 != 0 && (y.Type.Size() == 2 || table.Value.Type.Size() == 2) {
 		r.failf("embed %s: rows of %d elements stored in 16 bits; rows of 16-bit tensors must have even length: use f32",

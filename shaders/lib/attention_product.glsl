@@ -12,7 +12,7 @@
             [[unroll]] for (uint n = 0; n < 4; n++) colStage[(4 * d + n) * CS + col / 4][col % 4] = x[n];
         }
         barrier();
-        [[unroll]] for (uint d = 0; d < DEPTH; d++) {
+        for (uint d = 0; d < DEPTH; d++) {
             const vec4 y = colStage[d * CS + TX];
             [[unroll]] for (uint g = 0; g < HIGH; g++) {
                 const vec4 x = rowStage[d * RS + TY * HIGH + g];

@@ -13,7 +13,7 @@
                 colStage[i] = {{.col}}At(b, j, {{.col0}} + c0 + i / 16, 16 * n + i % 16);
             }
             barrier();
-            [[unroll]] for (uint c = 0; c < DEPTH; c++) {
+            for (uint c = 0; c < DEPTH; c++) {
                 const vec4 y = colStage[c * 16 + TX];
                 [[unroll]] for (uint g = 0; g < HIGH; g++) {
                     const vec4 w = weights[(c0 + c) * RS + TY * HIGH + g];
