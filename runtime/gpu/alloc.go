@@ -9,10 +9,12 @@ import (
 	"fmt"
 )
 
-// Alloc makes a persistent tensor in device memory. Its contents are undefined. Errors: a bad shape; *MemoryError.
+// Alloc makes a persistent tensor in device memory. Its contents are undefined. Errors: a bad shape;
+// *MemoryError.
 func (d *Device) Alloc(t DType, dims ...int) (Tensor, error) { return d.alloc(false, t, dims) }
 
-// AllocHost makes a persistent tensor in memory that the host has mapped (see HostBytes): inputs of a step, small results.
+// AllocHost makes a persistent tensor in memory that the host has mapped (see HostBytes): inputs of a step,
+// small results.
 func (d *Device) AllocHost(t DType, dims ...int) (Tensor, error) { return d.alloc(true, t, dims) }
 
 func (d *Device) alloc(host bool, t DType, dims []int) (Tensor, error) {
@@ -72,8 +74,8 @@ func (d *Device) place(set *arenaSet, size int64) (*block, int64, error) {
 	return b, b.space.take(0, size), nil
 }
 
-// Release frees persistent tensors. Recordings that use them must not run any more; running one is an error. The zero
-// Tensor is ignored. A tensor released twice or one of a recorder is an error.
+// Release frees persistent tensors. Recordings that use them must not run any more; running one is an error.
+// The zero Tensor is ignored. A tensor released twice or one of a recorder is an error.
 func (d *Device) Release(ts ...Tensor) error {
 	if d.vk == nil {
 		return errClosed
@@ -129,15 +131,16 @@ func (d *Device) closeMemory() {
 	}
 }
 
-// MemoryUse returns the bytes of device memory that the Device holds, host-visible tensors and staging included.
+// MemoryUse returns the bytes of device memory that the Device holds, host-visible tensors and staging
+// included.
 func (d *Device) MemoryUse() int64 {
 	d.memMu.Lock()
 	defer d.memMu.Unlock()
 	return d.total
 }
 
-// Address returns the 64-bit device address of a persistent tensor for kernels with buffer references, or 0 on a device
-// without them (Info.HasBDA).
+// Address returns the 64-bit device address of a persistent tensor for kernels with buffer references, or 0
+// on a device without them (Info.HasBDA).
 func (d *Device) Address(t Tensor) uint64 {
 	if t.st == nil || t.st.block == nil || !d.Info.HasBDA {
 		return 0

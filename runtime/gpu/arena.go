@@ -2,9 +2,9 @@ package gpu
 
 import "fmt"
 
-// Arena is memory for the temporary tensors of recordings that never run at the same time: each of them may use all of it, and
-// it is as large as the largest needs. Finishing or running one recording of an arena destroys the temporary tensors of the
-// others.
+// Arena is memory for the temporary tensors of recordings that never run at the same time: each of them may
+// use all of it, and it is as large as the largest needs. Finishing or running one recording of an arena
+// destroys the temporary tensors of the others.
 type Arena struct {
 	dev    *Device
 	blocks []*block
@@ -59,8 +59,8 @@ func (a *Arena) release() {
 	a.gen++
 }
 
-// grow makes block i at least sizes[i] bytes large. Old blocks are freed before new ones are made, so that growing does not
-// need both.
+// grow makes block i at least sizes[i] bytes large. Old blocks are freed before new ones are made, so that
+// growing does not need both.
 func (a *Arena) grow(sizes []int64) error {
 	need := false
 	for i, size := range sizes {

@@ -35,7 +35,8 @@ func BenchmarkFinish100(b *testing.B) {
 	}
 }
 
-// BenchmarkRun0 and BenchmarkRun100 measure a run without and with 100 tiny dispatches, each behind a barrier.
+// BenchmarkRun0 and BenchmarkRun100 measure a run without and with 100 tiny dispatches, each behind a
+// barrier.
 func BenchmarkRun0(b *testing.B) { benchmarkRun(b, 0) }
 
 func BenchmarkRun100(b *testing.B) { benchmarkRun(b, 50) }

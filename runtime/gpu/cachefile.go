@@ -16,8 +16,8 @@ import (
 	"unsafe"
 )
 
-// cacheMagic begins a pipeline cache file; the checksum of the rest and the driver's data follow. Drivers trust the data, so a
-// damaged file must not reach them.
+// cacheMagic begins a pipeline cache file; the checksum of the rest and the driver's data follow. Drivers
+// trust the data, so a damaged file must not reach them.
 const cacheMagic = "vulcast pipeline cache 1\n"
 
 // maxCacheFile bounds what is read and written.
@@ -33,12 +33,12 @@ func (d *Device) cachePath() (string, error) {
 		}
 		dir = filepath.Join(user, "vulcast", "pipelines")
 	}
-	return filepath.Join(dir, fmt.Sprintf("%04x-%04x-%x-%x.bin", d.Info.VendorID, d.Info.DeviceID, d.Info.DeviceUUID[:],
-		d.Info.DriverUUID[:])), nil
+	return filepath.Join(dir, fmt.Sprintf("%04x-%04x-%x-%x.bin", d.Info.VendorID, d.Info.DeviceID,
+		d.Info.DeviceUUID[:], d.Info.DriverUUID[:])), nil
 }
 
-// loadCache makes the pipeline cache, filled from the file when there is a sound one. Problems are warnings: everything works
-// without the file, only slower.
+// loadCache makes the pipeline cache, filled from the file when there is a sound one. Problems are warnings:
+// everything works without the file, only slower.
 func (d *Device) loadCache() {
 	var data []byte
 	if !d.opt.NoCache {

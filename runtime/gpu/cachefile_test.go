@@ -34,7 +34,8 @@ func TestCacheFile(t *testing.T) {
 		t.Errorf("second use: %q", w)
 	}
 	data := must[[]byte](t)(os.ReadFile(files[0]))
-	for name, bad := range map[string][]byte{"checksum": append(data, 1), "pipeline cache": []byte("something else")} {
+	for name, bad := range map[string][]byte{"checksum": append(data, 1),
+		"pipeline cache": []byte("something else")} {
 		ok(t, os.WriteFile(files[0], bad, 0o644))
 		if w := use(); len(w) != 1 || !strings.Contains(w[0], name) || !strings.Contains(w[0], "delete it") {
 			t.Errorf("damaged file: %q, wanted a warning with %q", w, name)

@@ -69,8 +69,8 @@ func deviceList(infos []Info) string {
 	return strings.Join(s, ", ")
 }
 
-// queueFamily prefers a family that computes without graphics: its submissions have less overhead and no display work. It sets
-// HasTimestamps and returns -1 when no family computes.
+// queueFamily prefers a family that computes without graphics: its submissions have less overhead and no
+// display work. It sets HasTimestamps and returns -1 when no family computes.
 func queueFamily(device unsafe.Pointer, i *Info) int {
 	vulkanGo.Lock()
 	defer vulkanGo.Unlock()
@@ -94,6 +94,8 @@ func queueFamily(device unsafe.Pointer, i *Info) int {
 }
 
 func newChooser(in *instance, pd unsafe.Pointer) (*chooser, error) {
-	have, err := nameList(func(buf *C.char, n C.size_t) C.int { return C.vkp_extensions(in.gipa, in.inst, pd, buf, n) })
+	have, err := nameList(func(buf *C.char, n C.size_t) C.int {
+		return C.vkp_extensions(in.gipa, in.inst, pd, buf, n)
+	})
 	return &chooser{in: in, pd: pd, have: have}, err
 }

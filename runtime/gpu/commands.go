@@ -18,7 +18,8 @@ type commands struct {
 	queries C.uint64_t
 }
 
-// measures reports whether the first run must be timed to find where to cut submissions. CPU drivers have no watchdog.
+// measures reports whether the first run must be timed to find where to cut submissions. CPU drivers have no
+// watchdog.
 func (rec *Recording) measures() bool {
 	return rec.cuts == nil && rec.dev.canMeasure() && !rec.dev.Info.IsCPU && rec.dev.opt.forceCuts == 0
 }
@@ -56,8 +57,8 @@ func cutByTime(times []int64, limit time.Duration) []int {
 	return cuts
 }
 
-// build records the command buffers of c, one per cut. Every buffer begins with a barrier, because submissions before it are
-// not ordered in memory, and ends with one towards the host.
+// build records the command buffers of c, one per cut. Every buffer begins with a barrier, because
+// submissions before it are not ordered in memory, and ends with one towards the host.
 func (rec *Recording) build(c *commands, cuts []int, measure bool) error {
 	d := rec.dev
 	blocks, err := rec.arena.current()
@@ -65,16 +66,8 @@ func (rec *Recording) build(c *commands, cuts []int, measure bool) error {
 		return err
 	}
 	n := len(cuts)
-	*c = commands{cbs: make([]unsafe.Pointer, n), fences: make([]C.uint64_t, n), first: cuts}
-	if measure {
-		if r := C.vkd_queries(d.vk, C.uint32_t(len(rec.ops)+n), &c.queries); r != 0 {
-			return vkError("vkCreateQueryPool", r)
-		}
-	}
-	for k := range c.fences {
-		if r := C.vkd_fence(d.vk, &c.fences[k]); r != 0 {
-			return vkError("vkCreateFence", r)
-		}
+	if err := rec.prepare(c, cuts, measure); err != nil {
+		return err
 	}
 	d.queueMu.Lock()
 	defer d.queueMu.Unlock()
@@ -110,9 +103,26 @@ func (rec *Recording) build(c *commands, cuts []int, measure bool) error {
 	return nil
 }
 
+// prepare makes the queries and fences of c.
+func (rec *Recording) prepare(c *commands, cuts []int, measure bool) error {
+	d, n := rec.dev, len(cuts)
+	*c = commands{cbs: make([]unsafe.Pointer, n), fences: make([]C.uint64_t, n), first: cuts}
+	if measure {
+		if r := C.vkd_queries(d.vk, C.uint32_t(len(rec.ops)+n), &c.queries); r != 0 {
+			return vkError("vkCreateQueryPool", r)
+		}
+	}
+	for k := range c.fences {
+		if r := C.vkd_fence(d.vk, &c.fences[k]); r != 0 {
+			return vkError("vkCreateFence", r)
+		}
+	}
+	return nil
+}
+
 // segment emits the operations from to to-1 as buffer k.
-func (rec *Recording) segment(s *stream, blocks []*block, h *hazards, from, to int, transfers bool, queries C.uint64_t,
-	k int) (err error) {
+func (rec *Recording) segment(s *stream, blocks []*block, h *hazards, from, to int, transfers bool,
+	queries C.uint64_t, k int) (err error) {
 	var bound *pipeline
 	for i := from; i < to; i++ {
 		conflict := h.step(rec.uses(rec.ops[i])) && !rec.dev.opt.noBarriers

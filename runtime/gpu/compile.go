@@ -63,8 +63,8 @@ func (d *Device) compileOne(p *pipeline) error {
 	r := C.vkd_pipeline(d.vk, d.cache, lay.pipe, module, entry, ids, values, C.uint32_t(len(p.ids)),
 		C.uint32_t(k.SubgroupSize), boolInt(k.FullSubgroups), &out)
 	if r != 0 || out == 0 {
-		return d.lossError(vkError(fmt.Sprintf("compiling kernel %s with constants %v = %v on %s", k.Name, p.ids, p.values,
-			d.Info.Name), r), r)
+		return d.lossError(vkError(fmt.Sprintf("compiling kernel %s with constants %v = %v on %s", k.Name, p.ids,
+			p.values, d.Info.Name), r), r)
 	}
 	p.handle = uint64(out)
 	d.progMu.Lock()

@@ -20,13 +20,16 @@ import (
 
 // Options choose and configure a device. The zero value takes the best device.
 type Options struct {
-	Device     string // index in List or part of the name; "" takes the best: discrete, then integrated, then CPU
-	Validation bool   // run under the Khronos validation layer; its messages become errors
+	// Device is an index in List or a part of the name; "" takes the best: discrete, then integrated, then
+	// CPU.
+	Device     string
+	Validation bool // run under the Khronos validation layer; its messages become errors
 
 	CacheDir string // pipeline cache folder; "" = vulcast/pipelines in the user's cache folder
 	NoCache  bool   // neither read nor write a pipeline cache file
 
-	// MaxMemory bounds device memory in bytes; 0 = what the driver says is free. Exceeding it is an out-of-memory error.
+	// MaxMemory bounds device memory in bytes; 0 = what the driver says is free. Exceeding it is an
+	// out-of-memory error.
 	MaxMemory int64
 
 	forceStaging bool // tests: copy through staging buffers even where device memory is mapped
@@ -76,8 +79,8 @@ type Device struct {
 // layout is the descriptor set layout and pipeline layout of all kernels with n bindings.
 type layout struct{ set, pipe C.uint64_t }
 
-// Open opens the device that o asks for. Without a loader, driver or matching device the error says what to install or
-// which devices there are.
+// Open opens the device that o asks for. Without a loader, driver or matching device the error says what to
+// install or which devices there are.
 func Open(o Options) (*Device, error) {
 	in, err := openInstance(o.Validation)
 	if err != nil {
@@ -155,8 +158,8 @@ func (d *Device) create(api uint32) error {
 	return nil
 }
 
-// Close waits for the device, writes the pipeline cache file and frees everything, open recordings and arenas included.
-// Tensors of the device must not be used afterwards.
+// Close waits for the device, writes the pipeline cache file and frees everything, open recordings and arenas
+// included. Tensors of the device must not be used afterwards.
 func (d *Device) Close() {
 	if d.vk != nil {
 		C.vkd_idle(d.vk)
@@ -190,8 +193,8 @@ func (d *Device) closeRecordings() {
 	}
 }
 
-// Warnings returns what went wrong without stopping anything: an unusable pipeline cache file, warnings of the validation
-// layer.
+// Warnings returns what went wrong without stopping anything: an unusable pipeline cache file, warnings of
+// the validation layer.
 func (d *Device) Warnings() []string {
 	d.warnMu.Lock()
 	defer d.warnMu.Unlock()
@@ -222,8 +225,8 @@ func (d *Device) validation(while string) error {
 	return fmt.Errorf("validation layer, while %s:\n%s%s", while, strings.Join(errs, "\n"), more)
 }
 
-// ErrDeviceLost is in the chain of errors after the driver gave up the device: a hang, a crash or an unplugged card. The
-// Device is unusable then; open it again and go on from the last saved state.
+// ErrDeviceLost is in the chain of errors after the driver gave up the device: a hang, a crash or an
+// unplugged card. The Device is unusable then; open it again and go on from the last saved state.
 var ErrDeviceLost = errors.New("the Vulkan device was lost")
 
 var (

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Dispatch records groups workgroups of k. spec holds the specialization constants 0 to len(spec)-1; the constants 100+b are
-// set to the DType of bufs[b] where the kernel has them. push holds the push constants. bufs[b] is bound at binding b; the
-// zero Tensor binds a small dummy buffer. No groups: nothing is recorded.
+// Dispatch records groups workgroups of k. spec holds the specialization constants 0 to len(spec)-1; the
+// constants 100+b are set to the DType of bufs[b] where the kernel has them. push holds the push constants.
+// bufs[b] is bound at binding b; the zero Tensor binds a small dummy buffer. No groups: nothing is recorded.
 func (r *Recorder) Dispatch(k *Kernel, groups [3]int, spec, push []uint32, bufs ...Tensor) {
 	switch {
 	case r.err != nil:
@@ -34,8 +34,8 @@ func (r *Recorder) dispatch(k *Kernel, groups [3]int, spec, push []uint32, bufs 
 	empty := false
 	for i, g := range groups {
 		if g < 0 || g > r.dev.Info.MaxGroups[i] {
-			return fmt.Errorf("%v workgroups; dimension %d allows 0 to %d (DispatchLinear folds larger counts)", groups, i,
-				r.dev.Info.MaxGroups[i])
+			return fmt.Errorf("%v workgroups; dimension %d allows 0 to %d (DispatchLinear folds larger counts)",
+				groups, i, r.dev.Info.MaxGroups[i])
 		}
 		o.groups[i] = uint32(g)
 		empty = empty || g == 0
@@ -63,7 +63,8 @@ func (r *Recorder) dispatch(k *Kernel, groups [3]int, spec, push []uint32, bufs 
 func (r *Recorder) interfaceOf(p *program, push []uint32, bufs []Tensor) error {
 	if p.kernel.Addresses {
 		if size := 8*len(bufs) + 4*len(push); size < p.meta.pushBytes || size > maxPush || len(bufs) > maxBindings {
-			return fmt.Errorf("%d addresses and %d words given, the module takes %d bytes of push constants, at most %d are allowed",
+			return fmt.Errorf("%d addresses and %d words given, the module takes %d bytes of push constants, "+
+				"at most %d are allowed",
 				len(bufs), len(push), p.meta.pushBytes, maxPush)
 		}
 		return nil
@@ -77,8 +78,8 @@ func (r *Recorder) interfaceOf(p *program, push []uint32, bufs []Tensor) error {
 			min(maxBindings, r.dev.Info.MaxBindings))
 	}
 	if len(push)*4 < p.meta.pushBytes || len(push)*4 > maxPush {
-		return fmt.Errorf("%d words of push constants given, the module takes %d, at most %d are allowed", len(push),
-			p.meta.pushBytes/4, maxPush/4)
+		return fmt.Errorf("%d words of push constants given, the module takes %d, at most %d are allowed",
+			len(push), p.meta.pushBytes/4, maxPush/4)
 	}
 	return nil
 }
@@ -116,7 +117,8 @@ func (r *Recorder) bind(p *program, bufs []Tensor) error {
 				"alignment of %d; copy it first", where(), t, from, r.dev.Info.MinOffsetAlign)
 		}
 		if t.Bytes() > r.dev.Info.MaxStorageBufferRange {
-			return fmt.Errorf("%s: tensor %v has %d bytes, one binding reaches %d on %s; split it by rows (DispatchRows)",
+			return fmt.Errorf("%s: tensor %v has %d bytes, one binding reaches %d on %s; "+
+				"split it by rows (DispatchRows)",
 				where(), t, t.Bytes(), r.dev.Info.MaxStorageBufferRange, r.dev.Info.Name)
 		}
 		to = min(to, from+r.dev.Info.MaxStorageBufferRange)
@@ -133,9 +135,9 @@ func bindingText(b int, name string) string {
 	return fmt.Sprintf("binding %d (%s)", b, name)
 }
 
-// DispatchLinear records groups workgroups in one line, folded into x and y where the device's limit on x is smaller. The
-// kernel computes gl_WorkGroupID.y*gl_NumWorkGroups.x+gl_WorkGroupID.x and checks it against a push constant, because the
-// folded grid may have more groups than asked for.
+// DispatchLinear records groups workgroups in one line, folded into x and y where the device's limit on x is
+// smaller. The kernel computes gl_WorkGroupID.y*gl_NumWorkGroups.x+gl_WorkGroupID.x and checks it against a
+// push constant, because the folded grid may have more groups than asked for.
 func (r *Recorder) DispatchLinear(k *Kernel, groups int, spec, push []uint32, bufs ...Tensor) {
 	r.Dispatch(k, fold(groups, r.dev.Info.MaxGroups[0]), spec, push, bufs...)
 }
@@ -149,16 +151,16 @@ func fold(n, limit int) [3]int {
 	return [3]int{(n + y - 1) / y, y, 1}
 }
 
-// Bind is a buffer of DispatchRows. PerRow: dimension 0 (or the product of leading dimensions) is split along with the rows;
-// else every chunk gets the whole tensor.
+// Bind is a buffer of DispatchRows. PerRow: dimension 0 (or the product of leading dimensions) is split along
+// with the rows; else every chunk gets the whole tensor.
 type Bind struct {
 	T      Tensor
 	PerRow bool
 }
 
-// DispatchRows records a kernel over rows independent rows: once, or, when a PerRow binding is larger than one binding
-// reaches, once per chunk of rows. groupsFor and push are asked for each chunk's row count. The bytes of a PerRow tensor must
-// be a multiple of rows.
+// DispatchRows records a kernel over rows independent rows: once, or, when a PerRow binding is larger than
+// one binding reaches, once per chunk of rows. groupsFor and push are asked for each chunk's row count. The
+// bytes of a PerRow tensor must be a multiple of rows.
 func (r *Recorder) DispatchRows(k *Kernel, rows int, groupsFor func(rows int) int, spec []uint32,
 	push func(rows int) []uint32, binds ...Bind) {
 	if r.err != nil || rows <= 0 {
@@ -211,8 +213,8 @@ func (r *Recorder) chunkRows(rows int, binds []Bind) (int, error) {
 		return rows, nil
 	}
 	if chunk = chunk / step * step; chunk == 0 {
-		return 0, fmt.Errorf("%d rows cannot be split: %d rows are needed for aligned starts, and one binding reaches %d bytes",
-			rows, step, limit)
+		return 0, fmt.Errorf("%d rows cannot be split: %d rows are needed for aligned starts, and one binding "+
+			"reaches %d bytes", rows, step, limit)
 	}
 	return chunk, nil
 }
@@ -226,7 +228,8 @@ func gcd[T ~int | ~int64](a, b T) T {
 
 func lcm(a, b int) int { return a / gcd(a, b) * b }
 
-// pipeline finds or makes the specialization of p for these constants and buffer types. It is compiled later, by Finish.
+// pipeline finds or makes the specialization of p for these constants and buffer types. It is compiled later,
+// by Finish.
 func (d *Device) pipeline(p *program, spec []uint32, bufs []Tensor) (*pipeline, error) {
 	var room [160]byte
 	key := append(room[:0], byte(len(bufs)))
@@ -292,8 +295,8 @@ func (d *Device) fits(p *program, given map[uint32]uint32) error {
 		width = d.Info.SubgroupSize
 	}
 	if p.kernel.FullSubgroups && size[0]%width != 0 {
-		return fmt.Errorf("workgroup of %v invocations: x is no multiple of the subgroup size %d, and full subgroups are "+
-			"wanted", size, width)
+		return fmt.Errorf("workgroup of %v invocations: x is no multiple of the subgroup size %d, and full "+
+			"subgroups are wanted", size, width)
 	}
 	return nil
 }

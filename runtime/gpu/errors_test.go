@@ -40,8 +40,10 @@ func TestRecorderErrors(t *testing.T) {
 		{"foreign tensor", func(r *Recorder) { axpy64(r, foreign, big, big) },
 			[]string{"kernel axpy: binding 0", "belongs to another recorder"}},
 		{"foreign free", func(r *Recorder) { r.Free(foreign) }, []string{"Free", "another recorder"}},
-		{"released tensor", func(r *Recorder) { axpy64(r, gone, big, big) }, []string{"binding 0", "F32[64] was released"}},
-		{"missing buffer", func(r *Recorder) { axpy64(r, big, big) }, []string{"kernel axpy: 2 buffers given, the module binds 3"}},
+		{"released tensor", func(r *Recorder) { axpy64(r, gone, big, big) },
+			[]string{"binding 0", "F32[64] was released"}},
+		{"missing buffer", func(r *Recorder) { axpy64(r, big, big) },
+			[]string{"kernel axpy: 2 buffers given, the module binds 3"}},
 		{"missing push", func(r *Recorder) {
 			r.Dispatch(&axpy, [3]int{1, 1, 1}, []uint32{64}, []uint32{64}, big, big, big)
 		}, []string{"1 words of push constants given, the module takes 2"}},
@@ -51,7 +53,9 @@ func TestRecorderErrors(t *testing.T) {
 		{"grid", func(r *Recorder) {
 			r.Dispatch(&axpy, [3]int{1, 1 << 31, 1}, []uint32{64}, []uint32{64, 0}, big, big, big)
 		}, []string{"workgroups; dimension 1 allows", "DispatchLinear"}},
-		{"negative grid", func(r *Recorder) { r.DispatchLinear(&axpy, -1, []uint32{64}, []uint32{64, 0}, big, big, big) },
+		{"negative grid", func(r *Recorder) {
+			r.DispatchLinear(&axpy, -1, []uint32{64}, []uint32{64, 0}, big, big, big)
+		},
 			[]string{"[-1 1 1] workgroups"}},
 		{"workgroup size", func(r *Recorder) {
 			r.Dispatch(&axpy, [3]int{1, 1, 1}, []uint32{1 << 20}, []uint32{64, 0}, big, big, big)
@@ -62,21 +66,27 @@ func TestRecorderErrors(t *testing.T) {
 			[]string{"kernel broken: no SPIR-V module"}},
 		{"reshape", func(r *Recorder) { axpy64(r, big.Reshape(3, 5), big, big) },
 			[]string{"kernel axpy: binding 0", "Reshape([3 5]) of F32[64]: 15 elements wanted, the tensor has 64"}},
-		{"reshape with hole", func(r *Recorder) { r.Fill(big.Reshape(-1, 5), 0) }, []string{"Fill", "cannot be split by 5"}},
-		{"slice", func(r *Recorder) { r.Copy(big.Slice(60, 70), big) }, []string{"Copy", "Slice(60, 70) of F32[64]"}},
+		{"reshape with hole", func(r *Recorder) { r.Fill(big.Reshape(-1, 5), 0) },
+			[]string{"Fill", "cannot be split by 5"}},
+		{"slice", func(r *Recorder) { r.Copy(big.Slice(60, 70), big) },
+			[]string{"Copy", "Slice(60, 70) of F32[64]"}},
 		{"unaligned view", func(r *Recorder) { axpy64(r, big.Slice(1, 3), big, big) },
 			[]string{"binding 0", "starts 4 bytes into its storage", "alignment", "copy it first"}},
-		{"copy sizes", func(r *Recorder) { r.Copy(big, big.Slice(0, 3)) }, []string{"Copy", "12 bytes to 256 bytes"}},
+		{"copy sizes", func(r *Recorder) { r.Copy(big, big.Slice(0, 3)) },
+			[]string{"Copy", "12 bytes to 256 bytes"}},
 		{"copy overlap", func(r *Recorder) { r.Copy(big.Slice(1, 5), big.Slice(0, 4)) }, []string{"overlap"}},
-		{"odd fill", func(r *Recorder) { r.Fill(r.Alloc(BF16, 9).Slice(1, 4), 0) }, []string{"Fill", "not multiples of 4"}},
+		{"odd fill", func(r *Recorder) { r.Fill(r.Alloc(BF16, 9).Slice(1, 4), 0) },
+			[]string{"Fill", "not multiples of 4"}},
 		{"shape", func(r *Recorder) { r.Alloc(F32, 3, -1) }, []string{"Alloc: F32[3 -1]", "negative"}},
 		{"absurd size", func(r *Recorder) { r.Alloc(F32, 1<<40, 1<<40) }, []string{"larger than 64 TiB"}},
 		{"type", func(r *Recorder) { r.Alloc(DType(77), 3) }, []string{"DType(77)"}},
 		{"rows", func(r *Recorder) {
 			r.DispatchRows(&axpy, 7, func(n int) int { return n }, []uint32{64}, nil, Bind{big, true})
 		}, []string{"kernel axpy: binding 0", "does not divide into 7 rows"}},
-		{"no kernel", func(r *Recorder) { r.Dispatch(nil, [3]int{1, 1, 1}, nil, nil) }, []string{"without a kernel"}},
-		{"another device", func(r *Recorder) { axpy64(r, alien, big, big) }, []string{"binding 0", "belongs to another device"}},
+		{"no kernel", func(r *Recorder) { r.Dispatch(nil, [3]int{1, 1, 1}, nil, nil) },
+			[]string{"without a kernel"}},
+		{"another device", func(r *Recorder) { axpy64(r, alien, big, big) },
+			[]string{"binding 0", "belongs to another device"}},
 		{"fail", func(r *Recorder) { r.Fail(errors.New("from above")) }, []string{"from above"}},
 	}
 	for _, test := range tests {
@@ -106,7 +116,8 @@ func TestDeviceErrors(t *testing.T) {
 		err  error
 		want []string
 	}{
-		{"short", d.Write(x, []float32{1}), []string{"Write to F32[4]", "1 elements of 4 bytes, the tensor 4 of 4"}},
+		{"short", d.Write(x, []float32{1}),
+			[]string{"Write to F32[4]", "1 elements of 4 bytes, the tensor 4 of 4"}},
 		{"type", d.Read(x, make([]uint16, 8)), []string{"Read of F32[4]", "8 elements of 2 bytes"}},
 		{"float64", d.Write(x, []float64{1}), []string{"[]float64 is no []float32"}},
 		{"planned", d.Read(y, make([]float32, 4)), []string{"no memory before Recorder.Finish"}},
@@ -133,7 +144,8 @@ func TestPick(t *testing.T) {
 		err  string
 	}{
 		{"", 2, ""}, {"3", 3, ""}, {"nvidia", 2, ""}, {"l4", 3, ""}, {"iris", 1, ""}, {"llvm", 0, ""},
-		{"radeon", 0, `no Vulkan device has "radeon" in its name; there are: 0: llvmpipe (cpu), 1: Iris Xe (integrated)`},
+		{"radeon", 0,
+			`no Vulkan device has "radeon" in its name; there are: 0: llvmpipe (cpu), 1: Iris Xe (integrated)`},
 		{"4", 0, "no Vulkan device 4"}, {"-1", 0, "no Vulkan device -1"},
 	}
 	for _, test := range tests {
@@ -209,7 +221,8 @@ func TestLostDevice(t *testing.T) {
 func TestList(t *testing.T) {
 	d := open(t, Options{})
 	list := must[[]Info](t)(List())
-	if got := list[d.Info.Index]; got.Name != d.Info.Name || got.MemoryBytes == 0 || got.HasTimestamps != d.Info.HasTimestamps ||
+	if got := list[d.Info.Index]; got.Name != d.Info.Name || got.MemoryBytes == 0 ||
+		got.HasTimestamps != d.Info.HasTimestamps ||
 		got.Float16 != d.Info.Float16 {
 		t.Errorf("List gives %+v, the open device %+v", got, d.Info)
 	}

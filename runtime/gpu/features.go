@@ -61,8 +61,8 @@ func (c *chooser) get(name string, head uint32, s *C.vk_chain) *C.vk_chain {
 	return h
 }
 
-// features asks for a struct of n booleans, switches off all that are not in want and chains it for device creation. It
-// returns which of want the device has.
+// features asks for a struct of n booleans, switches off all that are not in want and chains it for device
+// creation. It returns which of want the device has.
 func (c *chooser) features(sType uint32, n int, want ...int) map[int]bool {
 	s := c.make(sType, nil)
 	c.get("vkGetPhysicalDeviceFeatures2", sFeatures2, s)
@@ -96,15 +96,16 @@ func (c *chooser) extension(name string, sType uint32, n int, want ...int) bool 
 	return true
 }
 
-// choose fills in the features of a device and collects what to switch on. robustBufferAccess stays off: it costs bounds
-// checks in every load.
+// choose fills in the features of a device and collects what to switch on. robustBufferAccess stays off: it
+// costs bounds checks in every load.
 func (c *chooser) choose(i *Info, api uint32) {
 	if c.extension("VK_KHR_cooperative_matrix", sCoopMat, 2, 0) {
 		i.CoopMat = c.shapes("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", sCoopMatProps, false)
 	}
 	if len(i.CoopMat) > 0 && c.extension("VK_NV_cooperative_matrix2", sCoopMat2, 7, 0, 1, 2, 3, 4, 5, 6) {
 		i.CoopMat2 = true
-		i.CoopMat2Shapes = c.shapes("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV", sFlexDims, true)
+		i.CoopMat2Shapes = c.shapes("vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV",
+			sFlexDims, true)
 		limits := c.make(sCoopMat2Max, nil)
 		c.get("vkGetPhysicalDeviceProperties2", sProperties2, limits)
 		i.CoopMat2MaxDim, i.CoopMat2Reserve = int(limits.v[1]), int(limits.v[2])
@@ -169,12 +170,15 @@ func describe(in *instance, pd unsafe.Pointer, index int) (Info, uint32) {
 	pr.Deref()
 	pr.Limits.Deref()
 	l := pr.Limits
-	i := Info{Index: index, Name: vk.ToString(pr.DeviceName[:]), API: versionText(pr.ApiVersion), VendorID: pr.VendorID,
+	i := Info{Index: index, Name: vk.ToString(pr.DeviceName[:]), API: versionText(pr.ApiVersion),
+		VendorID: pr.VendorID,
 		DeviceID: pr.DeviceID, Type: "other", IsCPU: pr.DeviceType == vk.PhysicalDeviceTypeCpu,
-		MaxStorageBufferRange: int64(l.MaxStorageBufferRange), MinOffsetAlign: int64(l.MinStorageBufferOffsetAlignment),
-		MaxInvocations: int(l.MaxComputeWorkGroupInvocations), SharedBytes: int(l.MaxComputeSharedMemorySize),
-		MaxBindings:    min(maxBindings, int(l.MaxPerStageDescriptorStorageBuffers)),
-		TimestampNanos: float64(l.TimestampPeriod)}
+		MaxStorageBufferRange: int64(l.MaxStorageBufferRange),
+		MinOffsetAlign:        int64(l.MinStorageBufferOffsetAlignment),
+		MaxInvocations:        int(l.MaxComputeWorkGroupInvocations),
+		SharedBytes:           int(l.MaxComputeSharedMemorySize),
+		MaxBindings:           min(maxBindings, int(l.MaxPerStageDescriptorStorageBuffers)),
+		TimestampNanos:        float64(l.TimestampPeriod)}
 	if t := int(pr.DeviceType); t >= 0 && t < len(deviceTypes) {
 		i.Type = deviceTypes[t]
 	}

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Finish allocates the planned memory, compiles missing pipelines in parallel and binds everything. The recorder accepts
-// nothing afterwards. Errors: the recorder's first error; compile errors; *MemoryError naming the largest temporary tensors.
+// Finish allocates the planned memory, compiles missing pipelines in parallel and binds everything. The
+// recorder accepts nothing afterwards. Errors: the recorder's first error; compile errors; *MemoryError
+// naming the largest temporary tensors.
 func (r *Recorder) Finish() (*Recording, error) {
 	if r.err != nil {
 		return nil, r.err
@@ -24,7 +25,8 @@ func (r *Recorder) Finish() (*Recording, error) {
 		return nil, err
 	}
 	r.finished = true
-	rec := &Recording{dev: r.dev, ops: r.ops, bufs: r.bufs, words: r.words, sizes: r.plan.sizes(), arena: r.arena}
+	rec := &Recording{dev: r.dev, ops: r.ops, bufs: r.bufs, words: r.words, sizes: r.plan.sizes(),
+		arena: r.arena}
 	if rec.arena == nil {
 		rec.arena, rec.ownArena = r.dev.NewArena(), true
 	}
@@ -53,7 +55,8 @@ func (rec *Recording) finish(r *Recorder) error {
 		var m *MemoryError
 		if errors.As(err, &m) {
 			m.Largest = append(m.Largest, largest(r.peakStorages(), 8)...)
-			return fmt.Errorf("temporary tensors of %d operations, %s in all: %w", len(rec.ops), sizeText(r.Peak()), err)
+			return fmt.Errorf("temporary tensors of %d operations, %s in all: %w", len(rec.ops), sizeText(r.Peak()),
+				err)
 		}
 		return fmt.Errorf("temporary tensors: %w", err)
 	}
@@ -125,7 +128,8 @@ func (rec *Recording) makeSets() error {
 	return flush()
 }
 
-// bind writes the descriptor sets for the arena's present blocks and drops command buffers that refer to older ones.
+// bind writes the descriptor sets for the arena's present blocks and drops command buffers that refer to
+// older ones.
 func (rec *Recording) bind() error {
 	blocks, err := rec.arena.current()
 	if err != nil {
@@ -144,7 +148,8 @@ func (rec *Recording) bind() error {
 		}
 	}
 	if len(sets) > 0 {
-		C.vkd_sets_write(rec.dev.vk, C.uint32_t(len(sets)), u64(sets), (*C.uint32_t)(&counts[0]), u64(buf), u64(off), u64(size))
+		C.vkd_sets_write(rec.dev.vk, C.uint32_t(len(sets)), u64(sets), (*C.uint32_t)(&counts[0]), u64(buf),
+			u64(off), u64(size))
 	}
 	rec.gen = rec.arena.gen
 	rec.drop(&rec.final)
@@ -203,21 +208,26 @@ func (rec *Recording) emit(s *stream, blocks []*block, i int, bound *pipeline) (
 		uses := rec.uses(o)
 		src, from := rec.place(blocks, uses[0])
 		dst, to := rec.place(blocks, uses[1])
-		s.add(C.VKOP_COPY, uint64(src.buf), uint64(dst.buf), uint64(from), uint64(to), uint64(uses[0].to-uses[0].from))
+		s.add(C.VKOP_COPY, uint64(src.buf), uint64(dst.buf), uint64(from), uint64(to),
+			uint64(uses[0].to-uses[0].from))
 		return bound, nil
 	}
 	if o.pipe != bound {
 		s.add(C.VKOP_PIPELINE, o.pipe.handle)
 	}
+	return o.pipe, rec.emitDispatch(s, blocks, o, rec.sets[i])
+}
+
+func (rec *Recording) emitDispatch(s *stream, blocks []*block, o op, set uint64) error {
 	lay, err := rec.dev.layout(o.pipe.binds)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	bytes := 4 * o.args
 	if o.pipe.prog.kernel.Addresses {
 		bytes += 8 * o.bufs
 	}
-	s.add(C.VKOP_DISPATCH, uint64(lay.pipe), rec.sets[i], uint64(bytes), uint64(o.groups[0]), uint64(o.groups[1]),
+	s.add(C.VKOP_DISPATCH, uint64(lay.pipe), set, uint64(bytes), uint64(o.groups[0]), uint64(o.groups[1]),
 		uint64(o.groups[2]))
 	if o.pipe.prog.kernel.Addresses {
 		for _, u := range rec.uses(o) {
@@ -237,7 +247,7 @@ func (rec *Recording) emit(s *stream, blocks []*block, i int, bound *pipeline) (
 		}
 		s.add(w)
 	}
-	return o.pipe, nil
+	return nil
 }
 
 func u64(s []uint64) *C.uint64_t {

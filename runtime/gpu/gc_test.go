@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// TestGarbageCollector loops runtime.GC while pipelines are compiled, recordings are made and thousands of submissions run.
-// Vulkan structs in Go memory, or in C memory that only a finalizer keeps, do not survive this.
+// TestGarbageCollector loops runtime.GC while pipelines are compiled, recordings are made and thousands of
+// submissions run. Vulkan structs in Go memory, or in C memory that only a finalizer keeps, do not survive
+// this.
 func TestGarbageCollector(t *testing.T) {
 	d := open(t, Options{})
 	var stop atomic.Bool

@@ -1,14 +1,15 @@
 package gpu
 
-// hazards finds where barriers are needed: an operation whose byte ranges conflict with ranges used since the last barrier.
-// Memory spaces are told apart by key: a persistent block or the number of a planned block.
+// hazards finds where barriers are needed: an operation whose byte ranges conflict with ranges used since the
+// last barrier. Memory spaces are told apart by key: a persistent block or the number of a planned block.
 type hazards struct {
 	spaces map[any]*ranges
 	dirty  []*ranges // spaces used since the last barrier
 	count  int       // ranges remembered since then
 }
 
-// maxRanges bounds the comparisons of an operation: a barrier after so many ranges costs nothing in proportion.
+// maxRanges bounds the comparisons of an operation: a barrier after so many ranges costs nothing in
+// proportion.
 const maxRanges = 2048
 
 type ranges struct{ reads, writes []gap }

@@ -55,8 +55,8 @@ func (i Info) String() string {
 	for _, f := range []struct {
 		on   bool
 		text string
-	}{{len(i.CoopMat) > 0, "cooperative matrices"}, {i.CoopMat2, "cooperative matrices 2"}, {i.BF16Coop, "bf16 matrices"},
-		{i.HasBDA, "buffer addresses"}} {
+	}{{len(i.CoopMat) > 0, "cooperative matrices"}, {i.CoopMat2, "cooperative matrices 2"},
+		{i.BF16Coop, "bf16 matrices"}, {i.HasBDA, "buffer addresses"}} {
 		if f.on {
 			text += ", " + f.text
 		}
@@ -64,8 +64,8 @@ func (i Info) String() string {
 	return text + ")"
 }
 
-// Shape is one supported cooperative matrix product C[M,N] = A[M,K] B[K,N] + C. Component types are "f16", "bf16", "f32",
-// "s8", "u8", "s32" and so on.
+// Shape is one supported cooperative matrix product C[M,N] = A[M,K] B[K,N] + C. Component types are "f16",
+// "bf16", "f32", "s8", "u8", "s32" and so on.
 type Shape struct {
 	M, N, K        int
 	A, B, C, R     string // component types of the operands, the addend and the result
@@ -93,8 +93,8 @@ func (i *Info) HasShape(m, n, k int, a, c string) bool {
 	return false
 }
 
-var componentNames = map[uint32]string{0: "f16", 1: "f32", 2: "f64", 3: "s8", 4: "s16", 5: "s32", 6: "s64", 7: "u8",
-	8: "u16", 9: "u32", 10: "u64", 1000141000: "bf16", 1000491002: "e4m3", 1000491003: "e5m2"}
+var componentNames = map[uint32]string{0: "f16", 1: "f32", 2: "f64", 3: "s8", 4: "s16", 5: "s32", 6: "s64",
+	7: "u8", 8: "u16", 9: "u32", 10: "u64", 1000141000: "bf16", 1000491002: "e4m3", 1000491003: "e5m2"}
 
 func componentName(c uint32) string {
 	if n, ok := componentNames[c]; ok {

@@ -5,22 +5,22 @@ import (
 	"sync"
 )
 
-// Kernel is a compute shader: a name for messages and profiles, and its SPIR-V module with entry point "main". What the
-// runtime needs to know of it (bindings, what is read and written, specialization ids) is parsed from the module once.
-// Kernels are compared by address and code; declare them once and pass pointers.
+// Kernel is a compute shader: a name for messages and profiles, and its SPIR-V module with entry point
+// "main". What the runtime needs to know of it (bindings, what is read and written, specialization ids) is
+// parsed from the module once. Kernels are compared by address and code; declare them once and pass pointers.
 type Kernel struct {
 	Name string
 	Code string // SPIR-V bytes
 
-	// FullSubgroups asks for workgroups made of full subgroups only; SubgroupSize, when not 0, for exactly that size.
-	// A device that cannot promise either gives an error when the kernel is dispatched.
+	// FullSubgroups asks for workgroups made of full subgroups only; SubgroupSize, when not 0, for exactly
+	// that size. A device that cannot promise either gives an error when the kernel is dispatched.
 	FullSubgroups bool
 	SubgroupSize  uint32
 
-	// Addresses: the kernel takes no bindings but buffer addresses. The 64-bit addresses of Dispatch's bufs stand first in its
-	// push constants, before the push argument; 0 stands for the zero Tensor. The module does not say what is written then:
-	// bit b of Writes set = buffer b is written (and may be read), else it is only read. Views need no alignment and no
-	// range limit holds. Needs Info.HasBDA.
+	// Addresses: the kernel takes no bindings but buffer addresses. The 64-bit addresses of Dispatch's bufs
+	// stand first in its push constants, before the push argument; 0 stands for the zero Tensor. The module
+	// does not say what is written then: bit b of Writes set = buffer b is written (and may be read), else it
+	// is only read. Views need no alignment and no range limit holds. Needs Info.HasBDA.
 	Addresses bool
 	Writes    uint16
 }
@@ -89,7 +89,8 @@ func (d *Device) supports(k *Kernel, m *spirvInfo) error {
 		}
 	}
 	if m.pushBytes > maxPush {
-		return fmt.Errorf("kernel %s takes %d bytes of push constants; at most %d are allowed", k.Name, m.pushBytes, maxPush)
+		return fmt.Errorf("kernel %s takes %d bytes of push constants; at most %d are allowed", k.Name,
+			m.pushBytes, maxPush)
 	}
 	if k.Addresses && (!d.Info.HasBDA || len(m.bindings) > 0) {
 		return fmt.Errorf("kernel %s wants buffer addresses: the module has %d bindings (0 wanted), the device %s "+
@@ -98,7 +99,8 @@ func (d *Device) supports(k *Kernel, m *spirvInfo) error {
 	if k.FullSubgroups && !d.Info.FullSubgroups {
 		return fmt.Errorf("kernel %s needs full subgroups, which the device %s cannot promise", k.Name, d.Info.Name)
 	}
-	if s := k.SubgroupSize; s != 0 && (!d.Info.SubgroupControl || s < d.Info.MinSubgroup || s > d.Info.MaxSubgroup) {
+	if s := k.SubgroupSize; s != 0 && (!d.Info.SubgroupControl || s < d.Info.MinSubgroup ||
+		s > d.Info.MaxSubgroup) {
 		return fmt.Errorf("kernel %s needs subgroups of %d; the device %s has %d to %d and control=%v", k.Name, s,
 			d.Info.Name, d.Info.MinSubgroup, d.Info.MaxSubgroup, d.Info.SubgroupControl)
 	}
@@ -111,8 +113,8 @@ const (
 	typeSpec    = 100 // specialization id 100+b = DType of binding b
 )
 
-// capabilityNeeds maps SPIR-V capability numbers to what a device must have. Capabilities that are not listed are part of
-// every Vulkan 1.2 device, or the driver judges them.
+// capabilityNeeds maps SPIR-V capability numbers to what a device must have. Capabilities that are not listed
+// are part of every Vulkan 1.2 device, or the driver judges them.
 var capabilityNeeds = map[uint32]struct {
 	what string
 	has  func(*Info) bool

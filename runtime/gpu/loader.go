@@ -18,12 +18,13 @@ import (
 	vk "github.com/vulkan-go/vulkan"
 )
 
-// vulkanGo guards the entry points that vulkan-go keeps in C globals: they are set while an instance is opened and used
-// for device queries only.
+// vulkanGo guards the entry points that vulkan-go keeps in C globals: they are set while an instance is
+// opened and used for device queries only.
 var vulkanGo sync.Mutex
 
-// keeper opens one instance that is never closed. The loader unloads drivers with the last instance, and NVIDIA's driver loses
-// thread-local storage each time it is loaded: after some thirty Opens in one process there would be "no driver".
+// keeper opens one instance that is never closed. The loader unloads drivers with the last instance, and
+// NVIDIA's driver loses thread-local storage each time it is loaded: after some thirty Opens in one process
+// there would be "no driver".
 var keeper sync.Once
 
 const validationLayer = "VK_LAYER_KHRONOS_validation"
@@ -37,8 +38,13 @@ type instance struct {
 	messenger C.uint64_t
 }
 
-const noLoader = "no Vulkan loader (%s): install the Debian packages libvulkan1 and, for a driver, mesa-vulkan-drivers " +
-	"(or the GPU vendor's driver)"
+const (
+	noLoader = "no Vulkan loader (%s): install the Debian packages libvulkan1 and, for a driver, " +
+		"mesa-vulkan-drivers (or the GPU vendor's driver)"
+	noDriver = "no Vulkan driver: install the Debian package mesa-vulkan-drivers or the GPU vendor's driver"
+	noDevice = "no Vulkan device: install the Debian package mesa-vulkan-drivers (it has a CPU driver, " +
+		"lavapipe) or the GPU vendor's driver"
+)
 
 // openInstance loads libvulkan.so.1 and creates an instance.
 func openInstance(validation bool) (*instance, error) {
@@ -67,30 +73,38 @@ func openInstance(validation bool) (*instance, error) {
 		in.inst = nil
 		in.close()
 		if vk.Result(r) == vk.ErrorIncompatibleDriver {
-			return nil, errors.New("no Vulkan driver: install the Debian package mesa-vulkan-drivers or the GPU vendor's driver")
+			return nil, errors.New(noDriver)
 		}
 		return nil, vkError("vkCreateInstance", r)
 	}
-	if in.sink != nil {
-		if r := C.vki_messenger(gipa, in.inst, in.sink, &in.messenger); r != 0 {
-			in.close()
-			return nil, vkError("vkCreateDebugUtilsMessengerEXT", r)
-		}
-	}
-	vk.SetGetInstanceProcAddr(gipa)
-	if err := vk.Init(); err != nil {
+	if err := in.attach(); err != nil {
 		in.close()
 		return nil, err
 	}
-	vk.InitInstance(vkHandle[vk.Instance](in.inst))
 	return in, nil
 }
 
-// keepDrivers creates the keeper's instance and makes it load the drivers. Errors come again for the real instance.
+// attach connects the message sink and vulkan-go to the new instance.
+func (in *instance) attach() error {
+	if in.sink != nil {
+		if r := C.vki_messenger(in.gipa, in.inst, in.sink, &in.messenger); r != 0 {
+			return vkError("vkCreateDebugUtilsMessengerEXT", r)
+		}
+	}
+	vk.SetGetInstanceProcAddr(in.gipa)
+	if err := vk.Init(); err != nil {
+		return err
+	}
+	return vk.InitInstance(vkHandle[vk.Instance](in.inst))
+}
+
+// keepDrivers creates the keeper's instance and makes it load the drivers. Errors come again for the real
+// instance.
 func keepDrivers(gipa unsafe.Pointer) {
 	var inst unsafe.Pointer
 	none := cNames(nil)
-	if C.vki_create(gipa, C.uint32_t(vk.MakeVersion(1, 1, 0)), (*C.char)(unsafe.Pointer(&none[0])), 0, 0, nil, &inst) == 0 {
+	if C.vki_create(gipa, C.uint32_t(vk.MakeVersion(1, 1, 0)), (*C.char)(unsafe.Pointer(&none[0])), 0, 0, nil,
+		&inst) == 0 {
 		var n C.uint32_t
 		C.vki_devices(gipa, inst, &n, nil)
 	}
@@ -130,8 +144,7 @@ func (in *instance) devices() ([]unsafe.Pointer, error) {
 		return nil, vkError("vkEnumeratePhysicalDevices", r)
 	}
 	if n == 0 {
-		return nil, errors.New("no Vulkan device: install the Debian package mesa-vulkan-drivers (it has a CPU driver, " +
-			"lavapipe) or the GPU vendor's driver")
+		return nil, errors.New(noDevice)
 	}
 	list := make([]unsafe.Pointer, n)
 	if r := C.vki_devices(in.gipa, in.inst, &n, &list[0]); r < 0 {

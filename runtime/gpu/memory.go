@@ -69,8 +69,9 @@ func (d *Device) memoryTypes(i *Info) {
 	}
 }
 
-// memoryType picks the best allowed type, -1 for none. Tensors: device local, the largest heap, and not host visible,
-// because a mapped window over the bus is slower or small. Host: coherent, cached where possible, system memory first.
+// memoryType picks the best allowed type, -1 for none. Tensors: device local, the largest heap, and not host
+// visible, because a mapped window over the bus is slower or small. Host: coherent, cached where possible,
+// system memory first.
 func (d *Device) memoryType(host bool, allowed uint32) int {
 	best, bestScore := -1, int64(-1)
 	for i, t := range d.types {
@@ -101,8 +102,8 @@ func (d *Device) memoryType(host bool, allowed uint32) int {
 	return best
 }
 
-// budget returns the free bytes and the limit of a heap. A CPU driver's heap size says nothing (lavapipe claims 2 GiB
-// whatever the machine has), so there the system's available memory counts.
+// budget returns the free bytes and the limit of a heap. A CPU driver's heap size says nothing (lavapipe
+// claims 2 GiB whatever the machine has), so there the system's available memory counts.
 func (d *Device) budget(heap int) (free, limit int64) {
 	limit = d.heaps[heap]
 	free = limit
@@ -175,21 +176,29 @@ func (d *Device) newBlock(size int64, host bool) (*block, error) {
 		d.freeBlock(b)
 		return nil, d.callError("vkAllocateMemory", r, size)
 	}
-	if r := C.vkd_bind(d.vk, b.buf, b.mem); r != 0 {
+	d.total += size
+	if err := d.attach(b, d.types[t].flags); err != nil {
 		d.freeBlock(b)
-		return nil, d.callError("vkBindBufferMemory", r, size)
+		return nil, err
+	}
+	return b, nil
+}
+
+// attach binds buffer and memory and maps what the host may use directly.
+func (d *Device) attach(b *block, flags vk.MemoryPropertyFlagBits) error {
+	if r := C.vkd_bind(d.vk, b.buf, b.mem); r != 0 {
+		return d.callError("vkBindBufferMemory", r, b.size)
 	}
 	direct := vk.MemoryPropertyHostVisibleBit | vk.MemoryPropertyHostCoherentBit | vk.MemoryPropertyHostCachedBit
-	if host || d.types[t].flags&direct == direct && !d.opt.forceStaging {
-		var p unsafe.Pointer
-		if r := C.vkd_map(d.vk, b.mem, C.uint64_t(size), &p); r != 0 {
-			d.freeBlock(b)
-			return nil, d.callError("vkMapMemory", r, size)
-		}
-		b.mapped = unsafe.Slice((*byte)(p), size)
+	if !b.host && (flags&direct != direct || d.opt.forceStaging) {
+		return nil
 	}
-	d.total += size
-	return b, nil
+	var p unsafe.Pointer
+	if r := C.vkd_map(d.vk, b.mem, C.uint64_t(b.size), &p); r != 0 {
+		return d.callError("vkMapMemory", r, b.size)
+	}
+	b.mapped = unsafe.Slice((*byte)(p), b.size)
+	return nil
 }
 
 func boolInt(b bool) C.int {

@@ -8,10 +8,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestLargeTensor uses tensors beyond lavapipe's 128 MiB binding range: whole dispatches fail by name, rows are split.
+// TestLargeTensor uses tensors beyond lavapipe's 128 MiB binding range: whole dispatches fail by name, rows
+// are split.
 func TestLargeTensor(t *testing.T) {
 	d := open(t, Options{})
-	if range4 := 5 * d.Info.MaxStorageBufferRange; d.Info.MaxAllocation < range4/4 || d.Info.MemoryBytes < range4 {
+	if range4 := 5 * d.Info.MaxStorageBufferRange; d.Info.MaxAllocation < range4/4 ||
+		d.Info.MemoryBytes < range4 {
 		t.Skipf("bindings reach %d bytes, buffers %d", d.Info.MaxStorageBufferRange, d.Info.MaxAllocation)
 	}
 	cols := 1 << 15
@@ -66,7 +68,8 @@ func TestChunkRows(t *testing.T) {
 		{"leading dimensions", 12, []Bind{{tensor(3, 4, 256), true}}, 4, ""},
 		{"the smallest chunk counts", 100, []Bind{{tensor(100, 256), true}, {tensor(100, 512), true}}, 2, ""},
 		{"a row is too long", 2, []Bind{{tensor(2, 2000), true}}, 0, "cannot be split"},
-		{"a small tensor's rows decide the start", 100, []Bind{{tensor(100, 256), true}, {tensor(100), true}}, 0, "cannot be split"},
+		{"a small tensor's rows decide the start", 100, []Bind{{tensor(100, 256), true}, {tensor(100), true}}, 0,
+			"cannot be split"},
 	}
 	for _, test := range tests {
 		got, err := d.NewRecorder().chunkRows(test.rows, test.binds)
@@ -82,7 +85,8 @@ func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{MaxMemory: 64 << 20})
 	keep := must[Tensor](t)(d.Alloc(F32, 4<<20)).Named("model.embed_tokens.weight") // 16 MiB
 	_, err := d.Alloc(F32, 16<<20)
-	wantError(t, err, "tensor F32[16777216]", "64.0 MiB wanted", "memory budget", "model.embed_tokens.weight (16.0 MiB)", "batch size")
+	wantError(t, err, "tensor F32[16777216]", "64.0 MiB wanted", "memory budget",
+		"model.embed_tokens.weight (16.0 MiB)", "batch size")
 	var m *MemoryError
 	if !errors.As(err, &m) || m.Budget != 64<<20 {
 		t.Errorf("%#v", err)
@@ -93,14 +97,15 @@ func TestOutOfMemory(t *testing.T) {
 	logits := r.Alloc(F32, 20<<20).Named("logits")
 	r.Fill(logits, 0)
 	_, err = r.Finish()
-	wantError(t, err, "temporary tensors of 1 operations, 80.0 MiB in all", "logits (80.0 MiB)", "model.embed_tokens.weight")
+	wantError(t, err, "temporary tensors of 1 operations, 80.0 MiB in all", "logits (80.0 MiB)",
+		"model.embed_tokens.weight")
 	ok(t, d.Write(keep, make([]float32, 4<<20)))
 	_, err = d.Alloc(U8, int(d.Info.MaxAllocation)+1)
 	wantError(t, err, "largest allocation")
 }
 
-// TestMemoryReuse allocates and releases random tensors, checks that none overlap by filling each with its own pattern, and
-// that all memory goes back.
+// TestMemoryReuse allocates and releases random tensors, checks that none overlap by filling each with its
+// own pattern, and that all memory goes back.
 func TestMemoryReuse(t *testing.T) {
 	d := open(t, Options{})
 	before := d.MemoryUse()
@@ -162,7 +167,8 @@ func TestTransfers(t *testing.T) {
 	for name, o := range map[string]Options{"mapped": {}, "staged": {forceStaging: true}} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t, o)
-			for _, n := range []int{1, 3, 1000, int(stageBytes) - 1, int(stageBytes), int(stageBytes) + 1, 3*int(stageBytes) + 5} {
+			for _, n := range []int{1, 3, 1000, int(stageBytes) - 1, int(stageBytes), int(stageBytes) + 1,
+				3*int(stageBytes) + 5} {
 				x := must[Tensor](t)(d.Alloc(U8, n))
 				data, got := make([]byte, n), make([]byte, n)
 				rnd := rand.NewChaCha8([32]byte{byte(n)})

@@ -59,8 +59,10 @@ func (d *Device) noMemory(wanted, held, budget int64, reason string) error {
 	for s := range d.live {
 		list = append(list, s)
 	}
-	return &MemoryError{Wanted: wanted, Held: max(held, d.total), Budget: budget, Reason: reason, Largest: largest(list, 5),
-		Advice: "Lower the batch size or the sequence length, keep weights or activations in 16 bits, or choose another device"}
+	return &MemoryError{Wanted: wanted, Held: max(held, d.total), Budget: budget, Reason: reason,
+		Largest: largest(list, 5),
+		Advice: "Lower the batch size or the sequence length, keep weights or activations in 16 bits, " +
+			"or choose another device"}
 }
 
 // largest describes the n largest storages.

@@ -2,14 +2,15 @@ package gpu
 
 import "sort"
 
-// maxBlock is the largest block that holds more than one tensor. Some drivers fail well below their advertised
-// allocation limits, so larger tensors get a block of their own.
+// maxBlock is the largest block that holds more than one tensor. Some drivers fail well below their
+// advertised allocation limits, so larger tensors get a block of their own.
 const maxBlock = int64(1) << 30
 
 // gap is a free byte range of a planned block.
 type gap struct{ from, to int64 }
 
-// space hands out byte ranges of one block: best fit over the gaps that need no growth, else the smallest growth.
+// space hands out byte ranges of one block: best fit over the gaps that need no growth, else the smallest
+// growth.
 type space struct {
 	limit int64 // capacity
 	high  int64 // end of the highest range ever handed out
@@ -19,7 +20,8 @@ type space struct {
 
 func newSpace(limit int64) *space { return &space{limit: limit, gaps: []gap{{0, limit}}} }
 
-// find returns the best gap for size bytes, and by how much the block grows when it is used; gap -1 when none fits.
+// find returns the best gap for size bytes, and by how much the block grows when it is used; gap -1 when none
+// fits.
 func (s *space) find(size int64) (best int, waste, growth int64) {
 	best = -1
 	for i, g := range s.gaps {
@@ -64,8 +66,8 @@ func (s *space) give(at, size int64) {
 	s.gaps[i] = g
 }
 
-// plan is a set of blocks that exist only as numbers until a recording is finished. limit is the size of blocks that hold
-// more than one tensor; 0 = maxBlock.
+// plan is a set of blocks that exist only as numbers until a recording is finished. limit is the size of
+// blocks that hold more than one tensor; 0 = maxBlock.
 type plan struct {
 	blocks []*space
 	limit  int64

@@ -42,8 +42,8 @@ type KernelTime struct {
 	Bytes int64 // bound for reading and writing; what the kernel touched may be less or more
 }
 
-// Profile runs the recording once with a barrier and a timestamp round every operation and returns the times by kernel, longest
-// first. Kernels that normally overlap are slower this way.
+// Profile runs the recording once with a barrier and a timestamp round every operation and returns the times
+// by kernel, longest first. Kernels that normally overlap are slower this way.
 func (rec *Recording) Profile() ([]KernelTime, error) {
 	if !rec.dev.canMeasure() {
 		return nil, fmt.Errorf("the device %s has no timestamps", rec.dev.Info.Name)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Recorder collects operations and plans the memory of temporary tensors. No device memory exists before Finish. Errors are
-// sticky: the first one is kept (Err), and everything after it does nothing.
+// Recorder collects operations and plans the memory of temporary tensors. No device memory exists before
+// Finish. Errors are sticky: the first one is kept (Err), and everything after it does nothing.
 type Recorder struct {
 	dev      *Device
 	err      error
@@ -55,7 +55,8 @@ func (d *Device) NewRecorder() *Recorder {
 // Device returns the device that r records for.
 func (r *Recorder) Device() *Device { return r.dev }
 
-// UseArena lets Finish place the temporary tensors in a, which recordings that never run at the same time may share.
+// UseArena lets Finish place the temporary tensors in a, which recordings that never run at the same time may
+// share.
 func (r *Recorder) UseArena(a *Arena) {
 	if a != nil && a.dev != r.dev {
 		r.fail("UseArena: the arena belongs to another device")
@@ -67,7 +68,8 @@ func (r *Recorder) UseArena(a *Arena) {
 // Err returns the first error.
 func (r *Recorder) Err() error { return r.err }
 
-// Fail makes err the recorder's error unless it has one: for layers above that find bad arguments while recording.
+// Fail makes err the recorder's error unless it has one: for layers above that find bad arguments while
+// recording.
 func (r *Recorder) Fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -99,7 +101,8 @@ func (r *Recorder) Alloc(t DType, dims ...int) Tensor {
 	if r.err != nil {
 		return Tensor{Type: t, Shape: shape}
 	}
-	st := &storage{kind: planned, dev: r.dev, typ: t, shape: shape, bytes: size, rec: r, refs: 1, born: r.events, died: -1}
+	st := &storage{kind: planned, dev: r.dev, typ: t, shape: shape, bytes: size, rec: r, refs: 1,
+		born: r.events, died: -1}
 	r.events++
 	st.slot, st.at = r.plan.take(size)
 	r.storages = append(r.storages, st)
@@ -108,7 +111,8 @@ func (r *Recorder) Alloc(t DType, dims ...int) Tensor {
 
 var errFinished = fmt.Errorf("the recorder is finished; start another")
 
-// Retain adds a reference to a planned tensor, for an alias or a view that is freed on its own, and returns t.
+// Retain adds a reference to a planned tensor, for an alias or a view that is freed on its own, and returns
+// t.
 func (r *Recorder) Retain(t Tensor) Tensor {
 	if r.err == nil && t.st != nil && t.st.kind == planned && r.mine("Retain", t) {
 		t.st.refs++
@@ -116,8 +120,8 @@ func (r *Recorder) Retain(t Tensor) Tensor {
 	return t
 }
 
-// Free drops one reference of each tensor; at zero references later Allocs may reuse the bytes. Persistent tensors and the
-// zero Tensor are ignored. One Free too many is an error.
+// Free drops one reference of each tensor; at zero references later Allocs may reuse the bytes. Persistent
+// tensors and the zero Tensor are ignored. One Free too many is an error.
 func (r *Recorder) Free(ts ...Tensor) {
 	for _, t := range ts {
 		if r.err != nil || t.st == nil || t.st.kind != planned || !r.mine("Free", t) {
@@ -160,7 +164,8 @@ func (r *Recorder) check(what string, t Tensor) error {
 	case st.kind != planned:
 		return nil
 	case st.rec != r:
-		return fmt.Errorf("%s: %v belongs to another recorder; tensors shared by recordings must be persistent", what, st)
+		return fmt.Errorf("%s: %v belongs to another recorder; tensors shared by recordings must be persistent",
+			what, st)
 	case st.refs <= 0:
 		return fmt.Errorf("%s: %v was freed before this use", what, st)
 	}
@@ -216,7 +221,8 @@ func (r *Recorder) Copy(dst, src Tensor) {
 	}
 	r.touch(dst.st, "Copy")
 	r.ops = append(r.ops, op{kind: opCopy, firstBuf: len(r.bufs), bufs: 2})
-	r.bufs = append(r.bufs, use{src.st, src.off, src.off + n, true, false}, use{dst.st, dst.off, dst.off + n, false, true})
+	r.bufs = append(r.bufs, use{src.st, src.off, src.off + n, true, false},
+		use{dst.st, dst.off, dst.off + n, false, true})
 }
 
 func (r *Recorder) closed(what string) bool {

@@ -60,8 +60,8 @@ func (rec *Recording) Run() error {
 	return rec.Wait()
 }
 
-// Submit starts the recording behind everything submitted before. A run of the same recording that is still going on is waited
-// for first.
+// Submit starts the recording behind everything submitted before. A run of the same recording that is still
+// going on is waited for first.
 func (rec *Recording) Submit() error {
 	if err := rec.Wait(); err != nil {
 		return err

@@ -40,8 +40,9 @@ func openAs(t *testing.T, o Options) *Device {
 
 func bits(x float32) uint32 { return math.Float32bits(x) }
 
-// TestPrograms runs random programs of kernels, fills and copies over overlapping lives of temporary tensors and compares them
-// with the same programs on the host: wrong offsets, lost barriers and reused bytes all show.
+// TestPrograms runs random programs of kernels, fills and copies over overlapping lives of temporary tensors
+// and compares them with the same programs on the host: wrong offsets, lost barriers and reused bytes all
+// show.
 func TestPrograms(t *testing.T) {
 	for name, o := range optionsOf() {
 		t.Run(name, func(t *testing.T) {
@@ -310,7 +311,8 @@ func TestAddresses(t *testing.T) {
 			r.Dispatch(&k, [3]int{2, 1, 1}, []uint32{64}, []uint32{100}, a, a, a)
 			wantError(t, r.Err(), "kernel address", "3 addresses and 1 words given")
 			r = d.NewRecorder()
-			r.Dispatch(&Kernel{Name: "both", Code: axpyCode, Addresses: true}, [3]int{2, 1, 1}, []uint32{64}, []uint32{100, 0}, a, a, a)
+			r.Dispatch(&Kernel{Name: "both", Code: axpyCode, Addresses: true}, [3]int{2, 1, 1}, []uint32{64},
+				[]uint32{100, 0}, a, a, a)
 			wantError(t, r.Err(), "kernel both", "the module has 3 bindings (0 wanted)")
 			if d.Address(a.Slice(1, 2)) != d.Address(a)+4 {
 				t.Error("Address of a slice")

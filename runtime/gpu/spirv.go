@@ -112,14 +112,14 @@ func newModule() *module {
 }
 
 // minOperands guards the fixed operands that instruction reads.
-var minOperands = map[uint32]int{opName: 2, opEntryPoint: 3, opExecutionMode: 2, opExecutionModeID: 2,
-	opCapability: 1,
-	opTypeBool:   1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeMatrix: 3, opTypeArray: 3,
-	opTypeRuntimeArray: 2,
-	opTypeStruct:       1, opTypePointer: 3, opConstant: 3, opConstantComposite: 2, opConstantTrue: 2,
-	opConstantFalse: 2,
-	opSpecTrue:      2, opSpecFalse: 2, opSpec: 3, opSpecComposite: 2, opSpecOp: 3, opVariable: 3, opDecorate: 2,
-	opMemberDecorate: 3}
+var minOperands = map[uint32]int{
+	opName: 2, opEntryPoint: 3, opExecutionMode: 2, opExecutionModeID: 2, opCapability: 1,
+	opTypeBool: 1, opTypeInt: 3, opTypeFloat: 2, opTypeVector: 3, opTypeMatrix: 3, opTypeArray: 3,
+	opTypeRuntimeArray: 2, opTypeStruct: 1, opTypePointer: 3,
+	opConstant: 3, opConstantComposite: 2, opConstantTrue: 2, opConstantFalse: 2,
+	opSpecTrue: 2, opSpecFalse: 2, opSpec: 3, opSpecComposite: 2, opSpecOp: 3,
+	opVariable: 3, opDecorate: 2, opMemberDecorate: 3,
+}
 
 func (s *spirvInfo) instruction(op uint32, w []uint32) error {
 	if len(w) < minOperands[op] {
@@ -225,7 +225,7 @@ func (s *spirvInfo) resolve() error {
 	}
 	slices.Sort(s.specIDs)
 	s.specIDs = slices.Compact(s.specIDs) // one id may decorate a constant and the workgroup size
-	byNumber := map[int]*binding{}
+	byNumber, sizes := map[int]*binding{}, m.under(nil)
 	for _, v := range m.variables {
 		pointer := m.types[v[0]]
 		if len(pointer) != 3 || pointer[0] != opTypePointer {
@@ -234,7 +234,7 @@ func (s *spirvInfo) resolve() error {
 		target := pointer[2]
 		switch v[2] {
 		case classPush:
-			size, _ := m.size(target, nil)
+			size, _ := sizes.size(target)
 			s.pushBytes = max(s.pushBytes, size)
 		case classUniform:
 			return fmt.Errorf("binding %d is a uniform or old-style buffer; use buffer blocks and compile for "+

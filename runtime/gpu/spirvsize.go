@@ -1,13 +1,23 @@
 package gpu
 
-// value returns a 32-bit constant under the given specialization, or false when it cannot be computed here.
-func (m *module) value(id uint32, spec map[uint32]uint32) (uint32, bool) {
+// sizer computes constants and sizes under a specialization. steps bounds the work, because a broken module may
+// refer to itself.
+type sizer struct {
+	*module
+	spec  map[uint32]uint32
+	steps int
+}
+
+func (m *module) under(spec map[uint32]uint32) *sizer { return &sizer{m, spec, 10_000} }
+
+// value returns a 32-bit constant, or false when it cannot be computed here.
+func (m *sizer) value(id uint32) (uint32, bool) {
 	c, ok := m.constants[id]
-	if !ok {
+	if m.steps--; !ok || m.steps < 0 {
 		return 0, false
 	}
 	if s, special := m.specID[id]; special {
-		if v, given := spec[s]; given {
+		if v, given := m.spec[s]; given {
 			return v, true
 		}
 	}
@@ -19,19 +29,19 @@ func (m *module) value(id uint32, spec map[uint32]uint32) (uint32, bool) {
 	case opConstantFalse, opSpecFalse:
 		return 0, true
 	case opSpecOp:
-		return m.specOp(c.args, spec)
+		return m.specOp(c.args)
 	}
 	return 0, false
 }
 
 // specOp evaluates the integer operations that array lengths are made of.
-func (m *module) specOp(args []uint32, spec map[uint32]uint32) (uint32, bool) {
+func (m *sizer) specOp(args []uint32) (uint32, bool) {
 	var x [3]uint32
 	if len(args) < 2 || len(args) > 4 {
 		return 0, false
 	}
 	for i, id := range args[1:] {
-		v, ok := m.value(id, spec)
+		v, ok := m.value(id)
 		if !ok {
 			return 0, false
 		}
@@ -84,13 +94,9 @@ func (m *module) specOp(args []uint32, spec map[uint32]uint32) (uint32, bool) {
 }
 
 // size returns the bytes of a type, with offsets and strides where the module gives them, else tightly packed.
-func (m *module) size(id uint32, spec map[uint32]uint32) (int, bool) {
-	return m.sizeAt(id, spec, 0)
-}
-
-func (m *module) sizeAt(id uint32, spec map[uint32]uint32, depth int) (int, bool) {
+func (m *sizer) size(id uint32) (int, bool) {
 	t := m.types[id]
-	if len(t) == 0 || depth > 16 {
+	if m.steps--; len(t) == 0 || m.steps < 0 {
 		return 0, false
 	}
 	switch t[0] {
@@ -101,19 +107,19 @@ func (m *module) sizeAt(id uint32, spec map[uint32]uint32, depth int) (int, bool
 	case opTypePointer:
 		return 8, true
 	case opTypeVector, opTypeMatrix:
-		n, ok := m.sizeAt(t[1], spec, depth+1)
+		n, ok := m.size(t[1])
 		return n * int(t[2]), ok
 	case opTypeArray:
-		n, ok := m.sizeAt(t[1], spec, depth+1)
+		n, ok := m.size(t[1])
 		if stride := m.strides[id]; stride != 0 {
 			n = int(stride)
 		}
-		count, known := m.value(t[2], spec)
+		count, known := m.value(t[2])
 		return n * int(count), ok && known
 	case opTypeStruct:
 		end := 0
 		for i, member := range t[1:] {
-			n, ok := m.sizeAt(member, spec, depth+1)
+			n, ok := m.size(member)
 			if !ok {
 				return 0, false
 			}
@@ -130,9 +136,10 @@ func (m *module) sizeAt(id uint32, spec map[uint32]uint32, depth int) (int, bool
 
 // sharedBytes returns the workgroup memory of a specialization, as far as it can be computed.
 func (s *spirvInfo) sharedBytes(spec map[uint32]uint32) (sum int) {
+	m := s.m.under(spec)
 	for _, v := range s.m.variables {
 		if pointer := s.m.types[v[0]]; v[2] == classWorkgroup && len(pointer) == 3 {
-			if n, ok := s.m.size(pointer[2], spec); ok {
+			if n, ok := m.size(pointer[2]); ok {
 				sum += n
 			}
 		}
@@ -142,13 +149,14 @@ func (s *spirvInfo) sharedBytes(spec map[uint32]uint32) (sum int) {
 
 // groupSize returns the invocations of a workgroup under a specialization, or false when unknown.
 func (s *spirvInfo) groupSize(spec map[uint32]uint32) (size [3]uint32, ok bool) {
+	m := s.m.under(spec)
 	ids := s.m.localIDs
 	if c, composite := s.m.constants[s.m.groupSize]; composite && len(c.args) == 3 {
 		ids = c.args
 	}
 	if len(ids) == 3 {
 		for i, id := range ids {
-			if size[i], ok = s.m.value(id, spec); !ok {
+			if size[i], ok = m.value(id); !ok {
 				return size, false
 			}
 		}

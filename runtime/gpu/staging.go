@@ -11,12 +11,12 @@ import (
 	"unsafe"
 )
 
-// stageBytes is the size of each of the two staging buffers: large enough to hide the submission, small enough to bound
-// host memory.
+// stageBytes is the size of each of the two staging buffers: large enough to hide the submission, small
+// enough to bound host memory.
 const stageBytes = int64(8) << 20
 
-// stager copies between host slices and device memory through two reused mapped buffers, so that the host fills or drains
-// one while the device copies the other.
+// stager copies between host slices and device memory through two reused mapped buffers, so that the host
+// fills or drains one while the device copies the other.
 type stager struct {
 	blocks [2]*block
 	cbs    [2]unsafe.Pointer
@@ -48,8 +48,9 @@ func rawBytes[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Write copies data ([]float32, []int32, []uint32, []uint16 or []byte of exactly the tensor's bytes) into t, after everything
-// submitted so far. For tensors of AllocHost it copies at once; the caller makes sure that nothing in flight reads them.
+// Write copies data ([]float32, []int32, []uint32, []uint16 or []byte of exactly the tensor's bytes) into t,
+// after everything submitted so far. For tensors of AllocHost it copies at once; the caller makes sure that
+// nothing in flight reads them.
 func (d *Device) Write(t Tensor, data any) error { return d.transfer("Write to", t, data, true) }
 
 // Read copies t into dst, a slice as for Write, after everything submitted so far.
@@ -64,8 +65,8 @@ func (d *Device) transfer(what string, t Tensor, data any, write bool) error {
 		return fmt.Errorf("%s %v: %w", what, t, err)
 	}
 	if int64(len(bytes)) != t.Bytes() || elem != 1 && elem != t.Type.Size() {
-		return fmt.Errorf("%s %v: the slice has %d elements of %d bytes, the tensor %d of %d", what, t, len(bytes)/elem, elem,
-			t.Len(), t.Type.Size())
+		return fmt.Errorf("%s %v: the slice has %d elements of %d bytes, the tensor %d of %d", what, t,
+			len(bytes)/elem, elem, t.Len(), t.Type.Size())
 	}
 	if len(bytes) == 0 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Tensor is a row-major array in memory that a device can reach: a view of a storage. Copying a Tensor copies the view,
-// not the data. The zero Tensor is "no tensor": bound to a kernel it becomes a small dummy buffer.
+// Tensor is a row-major array in memory that a device can reach: a view of a storage. Copying a Tensor copies
+// the view, not the data. The zero Tensor is "no tensor": bound to a kernel it becomes a small dummy buffer.
 type Tensor struct {
 	Type  DType
 	Shape []int
@@ -88,8 +88,8 @@ func (t Tensor) Dim(i int) int {
 	return t.Shape[i]
 }
 
-// Reshape returns a view of the same elements with other dimensions; one of them may be -1 and is then computed. A wrong
-// element count is reported by the next operation that uses the view.
+// Reshape returns a view of the same elements with other dimensions; one of them may be -1 and is then
+// computed. A wrong element count is reported by the next operation that uses the view.
 func (t Tensor) Reshape(dims ...int) Tensor {
 	n, hole := 1, -1
 	shape := append([]int(nil), dims...)
@@ -117,8 +117,9 @@ func (t Tensor) Reshape(dims ...int) Tensor {
 	return t
 }
 
-// Slice returns rows from to to-1 of dimension 0 as a view. Kernels can bind it only when it begins at a multiple of the
-// device's MinOffsetAlign bytes. A wrong range is reported by the next operation that uses the view.
+// Slice returns rows from to to-1 of dimension 0 as a view. Kernels can bind it only when it begins at a
+// multiple of the device's MinOffsetAlign bytes. A wrong range is reported by the next operation that uses
+// the view.
 func (t Tensor) Slice(from, to int) Tensor {
 	if len(t.Shape) == 0 || from < 0 || to < from || to > t.Shape[0] {
 		return t.fail("Slice(%d, %d) of %v: outside dimension 0", from, to, t)
@@ -130,7 +131,8 @@ func (t Tensor) Slice(from, to int) Tensor {
 	return t
 }
 
-// As returns a view of the same bytes with another element type; the last dimension changes with the element size.
+// As returns a view of the same bytes with another element type; the last dimension changes with the element
+// size.
 func (t Tensor) As(typ DType) Tensor {
 	if len(t.Shape) == 0 || typ.Size() == 0 || t.Cols()*t.Type.Size()%typ.Size() != 0 {
 		return t.fail("As(%v) of %v: rows do not divide into such elements", typ, t)
@@ -168,8 +170,8 @@ func (t Tensor) fail(format string, args ...any) Tensor {
 	return t
 }
 
-// span returns the byte range of the view in its storage, the end rounded up so that kernels may touch whole 16-byte
-// words past an odd end.
+// span returns the byte range of the view in its storage, the end rounded up so that kernels may touch whole
+// 16-byte words past an odd end.
 func (t Tensor) span() (from, to int64) {
 	to = t.off + (t.Bytes()+15)&^15
 	return t.off, min(to, t.st.bytes)
@@ -202,8 +204,8 @@ func product(dims []int) int {
 	return n
 }
 
-// allocAlign is the alignment and granularity of every allocation: the largest minStorageBufferOffsetAlignment that
-// Vulkan allows, so that whole tensors can always be bound.
+// allocAlign is the alignment and granularity of every allocation: the largest
+// minStorageBufferOffsetAlignment that Vulkan allows, so that whole tensors can always be bound.
 const allocAlign = 256
 
 // shapeBytes returns the rounded bytes of a new tensor, or an error for a bad type, shape or an absurd size.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestValidationNotices leaves the barriers out and expects synchronization validation to report it: the other tests under
-// validation mean nothing unless this one passes.
+// TestValidationNotices leaves the barriers out and expects synchronization validation to report it: the
+// other tests under validation mean nothing unless this one passes.
 func TestValidationNotices(t *testing.T) {
 	d := openAs(t, Options{Validation: true, noBarriers: true})
 	r := d.NewRecorder()

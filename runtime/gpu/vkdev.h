@@ -5,55 +5,55 @@
 
 typedef void (*shim_fn)(void);
 
-#define VK_ENTRY_POINTS(GET) \
-	GET(destroyDevice, "vkDestroyDevice"); \
-	GET(getDeviceQueue, "vkGetDeviceQueue"); \
-	GET(deviceWaitIdle, "vkDeviceWaitIdle"); \
-	GET(createBuffer, "vkCreateBuffer"); \
-	GET(destroyBuffer, "vkDestroyBuffer"); \
-	GET(getBufferMemoryRequirements, "vkGetBufferMemoryRequirements"); \
-	GET(allocateMemory, "vkAllocateMemory"); \
-	GET(freeMemory, "vkFreeMemory"); \
-	GET(bindBufferMemory, "vkBindBufferMemory"); \
-	GET(mapMemory, "vkMapMemory"); \
-	GET(createFence, "vkCreateFence"); \
-	GET(destroyFence, "vkDestroyFence"); \
-	GET(getFenceStatus, "vkGetFenceStatus"); \
-	GET(resetFences, "vkResetFences"); \
-	GET(waitForFences, "vkWaitForFences"); \
-	GET(createCommandPool, "vkCreateCommandPool"); \
-	GET(destroyCommandPool, "vkDestroyCommandPool"); \
-	GET(allocateCommandBuffers, "vkAllocateCommandBuffers"); \
-	GET(freeCommandBuffers, "vkFreeCommandBuffers"); \
-	GET(beginCommandBuffer, "vkBeginCommandBuffer"); \
-	GET(endCommandBuffer, "vkEndCommandBuffer"); \
-	GET(queueSubmit, "vkQueueSubmit"); \
-	GET(cmdBindPipeline, "vkCmdBindPipeline"); \
-	GET(cmdBindDescriptorSets, "vkCmdBindDescriptorSets"); \
-	GET(cmdPushConstants, "vkCmdPushConstants"); \
-	GET(cmdDispatch, "vkCmdDispatch"); \
-	GET(cmdPipelineBarrier, "vkCmdPipelineBarrier"); \
-	GET(cmdCopyBuffer, "vkCmdCopyBuffer"); \
-	GET(cmdFillBuffer, "vkCmdFillBuffer"); \
-	GET(cmdWriteTimestamp, "vkCmdWriteTimestamp"); \
-	GET(cmdResetQueryPool, "vkCmdResetQueryPool"); \
-	GET(createShaderModule, "vkCreateShaderModule"); \
-	GET(destroyShaderModule, "vkDestroyShaderModule"); \
-	GET(createComputePipelines, "vkCreateComputePipelines"); \
-	GET(destroyPipeline, "vkDestroyPipeline"); \
-	GET(createPipelineCache, "vkCreatePipelineCache"); \
-	GET(getPipelineCacheData, "vkGetPipelineCacheData"); \
-	GET(destroyPipelineCache, "vkDestroyPipelineCache"); \
-	GET(createDescriptorSetLayout, "vkCreateDescriptorSetLayout"); \
-	GET(destroyDescriptorSetLayout, "vkDestroyDescriptorSetLayout"); \
-	GET(createPipelineLayout, "vkCreatePipelineLayout"); \
-	GET(destroyPipelineLayout, "vkDestroyPipelineLayout"); \
-	GET(createDescriptorPool, "vkCreateDescriptorPool"); \
-	GET(destroyDescriptorPool, "vkDestroyDescriptorPool"); \
-	GET(allocateDescriptorSets, "vkAllocateDescriptorSets"); \
-	GET(updateDescriptorSets, "vkUpdateDescriptorSets"); \
-	GET(createQueryPool, "vkCreateQueryPool"); \
-	GET(destroyQueryPool, "vkDestroyQueryPool"); \
+#define VK_ENTRY_POINTS(GET)                                                                                 \
+	GET(destroyDevice, "vkDestroyDevice");                                                                   \
+	GET(getDeviceQueue, "vkGetDeviceQueue");                                                                 \
+	GET(deviceWaitIdle, "vkDeviceWaitIdle");                                                                 \
+	GET(createBuffer, "vkCreateBuffer");                                                                     \
+	GET(destroyBuffer, "vkDestroyBuffer");                                                                   \
+	GET(getBufferMemoryRequirements, "vkGetBufferMemoryRequirements");                                       \
+	GET(allocateMemory, "vkAllocateMemory");                                                                 \
+	GET(freeMemory, "vkFreeMemory");                                                                         \
+	GET(bindBufferMemory, "vkBindBufferMemory");                                                             \
+	GET(mapMemory, "vkMapMemory");                                                                           \
+	GET(createFence, "vkCreateFence");                                                                       \
+	GET(destroyFence, "vkDestroyFence");                                                                     \
+	GET(getFenceStatus, "vkGetFenceStatus");                                                                 \
+	GET(resetFences, "vkResetFences");                                                                       \
+	GET(waitForFences, "vkWaitForFences");                                                                   \
+	GET(createCommandPool, "vkCreateCommandPool");                                                           \
+	GET(destroyCommandPool, "vkDestroyCommandPool");                                                         \
+	GET(allocateCommandBuffers, "vkAllocateCommandBuffers");                                                 \
+	GET(freeCommandBuffers, "vkFreeCommandBuffers");                                                         \
+	GET(beginCommandBuffer, "vkBeginCommandBuffer");                                                         \
+	GET(endCommandBuffer, "vkEndCommandBuffer");                                                             \
+	GET(queueSubmit, "vkQueueSubmit");                                                                       \
+	GET(cmdBindPipeline, "vkCmdBindPipeline");                                                               \
+	GET(cmdBindDescriptorSets, "vkCmdBindDescriptorSets");                                                   \
+	GET(cmdPushConstants, "vkCmdPushConstants");                                                             \
+	GET(cmdDispatch, "vkCmdDispatch");                                                                       \
+	GET(cmdPipelineBarrier, "vkCmdPipelineBarrier");                                                         \
+	GET(cmdCopyBuffer, "vkCmdCopyBuffer");                                                                   \
+	GET(cmdFillBuffer, "vkCmdFillBuffer");                                                                   \
+	GET(cmdWriteTimestamp, "vkCmdWriteTimestamp");                                                           \
+	GET(cmdResetQueryPool, "vkCmdResetQueryPool");                                                           \
+	GET(createShaderModule, "vkCreateShaderModule");                                                         \
+	GET(destroyShaderModule, "vkDestroyShaderModule");                                                       \
+	GET(createComputePipelines, "vkCreateComputePipelines");                                                 \
+	GET(destroyPipeline, "vkDestroyPipeline");                                                               \
+	GET(createPipelineCache, "vkCreatePipelineCache");                                                       \
+	GET(getPipelineCacheData, "vkGetPipelineCacheData");                                                     \
+	GET(destroyPipelineCache, "vkDestroyPipelineCache");                                                     \
+	GET(createDescriptorSetLayout, "vkCreateDescriptorSetLayout");                                           \
+	GET(destroyDescriptorSetLayout, "vkDestroyDescriptorSetLayout");                                         \
+	GET(createPipelineLayout, "vkCreatePipelineLayout");                                                     \
+	GET(destroyPipelineLayout, "vkDestroyPipelineLayout");                                                   \
+	GET(createDescriptorPool, "vkCreateDescriptorPool");                                                     \
+	GET(destroyDescriptorPool, "vkDestroyDescriptorPool");                                                   \
+	GET(allocateDescriptorSets, "vkAllocateDescriptorSets");                                                 \
+	GET(updateDescriptorSets, "vkUpdateDescriptorSets");                                                     \
+	GET(createQueryPool, "vkCreateQueryPool");                                                               \
+	GET(destroyQueryPool, "vkDestroyQueryPool");                                                             \
 	GET(getQueryPoolResults, "vkGetQueryPoolResults")
 
 typedef int create_fn(void *, const void *, const void *, uint64_t *);
@@ -64,11 +64,12 @@ struct vk_dev {
 	void (*destroyDevice)(void *, const void *);
 	void (*getDeviceQueue)(void *, uint32_t, uint32_t, void **);
 	int (*deviceWaitIdle)(void *);
-	create_fn *createBuffer, *allocateMemory, *createFence, *createCommandPool, *createShaderModule, *createPipelineCache,
-		*createDescriptorSetLayout, *createPipelineLayout, *createDescriptorPool, *createQueryPool;
-	destroy_fn *destroyBuffer, *freeMemory, *destroyFence, *destroyCommandPool, *destroyShaderModule, *destroyPipeline,
-		*destroyPipelineCache, *destroyDescriptorSetLayout, *destroyPipelineLayout, *destroyDescriptorPool,
-		*destroyQueryPool;
+	create_fn *createBuffer, *allocateMemory, *createFence, *createCommandPool, *createShaderModule,
+		*createPipelineCache, *createDescriptorSetLayout, *createPipelineLayout, *createDescriptorPool,
+		*createQueryPool;
+	destroy_fn *destroyBuffer, *freeMemory, *destroyFence, *destroyCommandPool, *destroyShaderModule,
+		*destroyPipeline, *destroyPipelineCache, *destroyDescriptorSetLayout, *destroyPipelineLayout,
+		*destroyDescriptorPool, *destroyQueryPool;
 	void (*getBufferMemoryRequirements)(void *, uint64_t, void *);
 	int (*bindBufferMemory)(void *, uint64_t, uint64_t, uint64_t);
 	int (*mapMemory)(void *, uint64_t, uint64_t, uint64_t, uint32_t, void **);
@@ -82,12 +83,12 @@ struct vk_dev {
 	int (*endCommandBuffer)(void *);
 	int (*queueSubmit)(void *, uint32_t, const void *, uint64_t);
 	void (*cmdBindPipeline)(void *, uint32_t, uint64_t);
-	void (*cmdBindDescriptorSets)(void *, uint32_t, uint64_t, uint32_t, uint32_t, const uint64_t *, uint32_t,
-	                              const uint32_t *);
+	void (*cmdBindDescriptorSets)(
+		void *, uint32_t, uint64_t, uint32_t, uint32_t, const uint64_t *, uint32_t, const uint32_t *);
 	void (*cmdPushConstants)(void *, uint64_t, uint32_t, uint32_t, uint32_t, const void *);
 	void (*cmdDispatch)(void *, uint32_t, uint32_t, uint32_t);
-	void (*cmdPipelineBarrier)(void *, uint32_t, uint32_t, uint32_t, uint32_t, const void *, uint32_t, const void *,
-	                           uint32_t, const void *);
+	void (*cmdPipelineBarrier)(void *, uint32_t, uint32_t, uint32_t, uint32_t, const void *, uint32_t,
+		const void *, uint32_t, const void *);
 	void (*cmdCopyBuffer)(void *, uint64_t, uint64_t, uint32_t, const void *);
 	void (*cmdFillBuffer)(void *, uint64_t, uint64_t, uint64_t, uint32_t);
 	void (*cmdWriteTimestamp)(void *, uint32_t, uint64_t, uint32_t);

@@ -5,15 +5,16 @@
 #include <time.h>
 
 static const char *load(vk_dev *d, shim_fn (*get)(void *, const char *)) {
-#define GET(f, name) if (!(*(shim_fn *)&d->f = get(d->dev, name))) return name
+#define GET(f, name)                                                                                         \
+	if (!(*(shim_fn *)&d->f = get(d->dev, name))) return name
 	VK_ENTRY_POINTS(GET);
 #undef GET
 	*(shim_fn *)&d->getBufferDeviceAddress = get(d->dev, "vkGetBufferDeviceAddress");
 	return 0;
 }
 
-int vkd_open(void *gipa, void *inst, void *pd, void *features2, uint32_t family, const char *names, uint32_t nExt,
-             vk_dev **out, const char **missing) {
+int vkd_open(void *gipa, void *inst, void *pd, void *features2, uint32_t family, const char *names,
+	uint32_t nExt, vk_dev **out, const char **missing) {
 	shim_fn (*g)(void *, const char *) = (shim_fn (*)(void *, const char *))gipa;
 	int (*create)(void *, const void *, const void *, void **) =
 		(int (*)(void *, const void *, const void *, void **))g(inst, "vkCreateDevice");
@@ -25,11 +26,22 @@ int vkd_open(void *gipa, void *inst, void *pd, void *features2, uint32_t family,
 		names += strlen(names) + 1;
 	}
 	float prio = 1;
-	struct { uint32_t sType; const void *next; uint32_t flags, family, n; const float *prio; }
-		qi = {2, 0, 0, family, 1, &prio};
 	struct {
-		uint32_t sType; const void *next; uint32_t flags, nQueue; const void *queues; uint32_t nLayer;
-		const char **layers; uint32_t nExt; const char **exts; const void *features;
+		uint32_t sType;
+		const void *next;
+		uint32_t flags, family, n;
+		const float *prio;
+	} qi = {2, 0, 0, family, 1, &prio};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint32_t flags, nQueue;
+		const void *queues;
+		uint32_t nLayer;
+		const char **layers;
+		uint32_t nExt;
+		const char **exts;
+		const void *features;
 	} ci = {3, features2, 0, 1, &qi, 0, 0, nExt, ext, 0};
 	void *dev = 0;
 	int r = create(pd, &ci, 0, &dev);
@@ -56,11 +68,19 @@ void vkd_close(vk_dev *d) {
 int vkd_idle(vk_dev *d) { return d->deviceWaitIdle(d->dev); }
 
 int vkd_buffer(vk_dev *d, uint64_t size, uint32_t usage, uint64_t *buf, uint64_t *need, uint64_t *align,
-               uint32_t *types) {
+	uint32_t *types) {
 	struct {
-		uint32_t sType; const void *next; uint32_t flags; uint64_t size; uint32_t usage, sharing, n; const void *families;
+		uint32_t sType;
+		const void *next;
+		uint32_t flags;
+		uint64_t size;
+		uint32_t usage, sharing, n;
+		const void *families;
 	} ci = {12, 0, 0, size, usage, 0, 0, 0};
-	struct { uint64_t size, align; uint32_t types; } mr;
+	struct {
+		uint64_t size, align;
+		uint32_t types;
+	} mr;
 	int r = d->createBuffer(d->dev, &ci, 0, buf);
 	if (r) return r;
 	d->getBufferMemoryRequirements(d->dev, *buf, &mr);
@@ -71,14 +91,25 @@ int vkd_buffer(vk_dev *d, uint64_t size, uint32_t usage, uint64_t *buf, uint64_t
 }
 
 int vkd_memory(vk_dev *d, uint64_t size, uint32_t type, int address, uint64_t *mem) {
-	struct { uint32_t sType; const void *next; uint32_t flags, mask; } fl = {1000060000, 0, 2, 0};
-	struct { uint32_t sType; const void *next; uint64_t size; uint32_t type; } ai = {5, address ? &fl : 0, size, type};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint32_t flags, mask;
+	} fl = {1000060000, 0, 2, 0};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint64_t size;
+		uint32_t type;
+	} ai = {5, address ? &fl : 0, size, type};
 	return d->allocateMemory(d->dev, &ai, 0, mem);
 }
 
 int vkd_bind(vk_dev *d, uint64_t buf, uint64_t mem) { return d->bindBufferMemory(d->dev, buf, mem, 0); }
 
-int vkd_map(vk_dev *d, uint64_t mem, uint64_t size, void **out) { return d->mapMemory(d->dev, mem, 0, size, 0, out); }
+int vkd_map(vk_dev *d, uint64_t mem, uint64_t size, void **out) {
+	return d->mapMemory(d->dev, mem, 0, size, 0, out);
+}
 
 void vkd_free(vk_dev *d, uint64_t buf, uint64_t mem) {
 	if (buf) d->destroyBuffer(d->dev, buf, 0);
@@ -86,12 +117,20 @@ void vkd_free(vk_dev *d, uint64_t buf, uint64_t mem) {
 }
 
 uint64_t vkd_address(vk_dev *d, uint64_t buf) {
-	struct { uint32_t sType; const void *next; uint64_t buf; } bi = {1000244001, 0, buf};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint64_t buf;
+	} bi = {1000244001, 0, buf};
 	return d->getBufferDeviceAddress ? d->getBufferDeviceAddress(d->dev, &bi) : 0;
 }
 
 int vkd_fence(vk_dev *d, uint64_t *out) {
-	struct { uint32_t sType; const void *next; uint32_t flags; } ci = {8, 0, 0};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint32_t flags;
+	} ci = {8, 0, 0};
 	return d->createFence(d->dev, &ci, 0, out);
 }
 
@@ -117,34 +156,57 @@ int vkd_wait(vk_dev *d, uint64_t f, uint32_t spin, uint64_t timeout) {
 }
 
 int vkd_pool(vk_dev *d, uint32_t family, uint64_t *out) {
-	struct { uint32_t sType; const void *next; uint32_t flags, family; } ci = {39, 0, 2, family}; // 2 = buffers reset singly
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint32_t flags, family;
+	} ci = {39, 0, 2, family}; // 2 = buffers reset singly
 	return d->createCommandPool(d->dev, &ci, 0, out);
 }
 
 void vkd_pool_destroy(vk_dev *d, uint64_t pool) { d->destroyCommandPool(d->dev, pool, 0); }
 
 int vkd_cmds(vk_dev *d, uint64_t pool, uint32_t n, void **out) {
-	struct { uint32_t sType; const void *next; uint64_t pool; uint32_t level, n; } ai = {40, 0, pool, 0, n};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint64_t pool;
+		uint32_t level, n;
+	} ai = {40, 0, pool, 0, n};
 	return d->allocateCommandBuffers(d->dev, &ai, out);
 }
 
-void vkd_cmds_free(vk_dev *d, uint64_t pool, uint32_t n, void **cbs) { d->freeCommandBuffers(d->dev, pool, n, cbs); }
+void vkd_cmds_free(vk_dev *d, uint64_t pool, uint32_t n, void **cbs) {
+	d->freeCommandBuffers(d->dev, pool, n, cbs);
+}
 
 int vkd_submit(vk_dev *d, void *cb, uint64_t fence) {
 	struct {
-		uint32_t sType; const void *next; uint32_t nWait; const void *waits, *stages; uint32_t nCb; void *const *cbs;
-		uint32_t nSig; const void *sigs;
+		uint32_t sType;
+		const void *next;
+		uint32_t nWait;
+		const void *waits, *stages;
+		uint32_t nCb;
+		void *const *cbs;
+		uint32_t nSig;
+		const void *sigs;
 	} si = {4, 0, 0, 0, 0, 1, &cb, 0, 0};
 	return d->queueSubmit(d->queue, 1, &si, fence);
 }
 
 static void barrier(vk_dev *d, void *cb, uint64_t stages, uint64_t access) {
-	struct { uint32_t sType; const void *next; uint32_t src, dst; } mb = {46, 0, (uint32_t)access, (uint32_t)(access >> 32)};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint32_t src, dst;
+	} mb = {46, 0, (uint32_t)access, (uint32_t)(access >> 32)};
 	d->cmdPipelineBarrier(cb, (uint32_t)stages, (uint32_t)(stages >> 32), 0, 1, &mb, 0, 0, 0, 0);
 }
 
 static void copy(vk_dev *d, void *cb, const uint64_t *c) {
-	struct { uint64_t src, dst, size; } r = {c[2], c[3], c[4]};
+	struct {
+		uint64_t src, dst, size;
+	} r = {c[2], c[3], c[4]};
 	d->cmdCopyBuffer(cb, c[0], c[1], 1, &r);
 }
 
@@ -158,19 +220,42 @@ static const uint64_t *dispatch(vk_dev *d, void *cb, const uint64_t *c) {
 }
 
 int vkd_record(vk_dev *d, void *cb, int once, const uint64_t *code, size_t words) {
-	struct { uint32_t sType; const void *next; uint32_t flags; const void *inherit; } bi = {42, 0, once ? 1 : 0, 0};
+	struct {
+		uint32_t sType;
+		const void *next;
+		uint32_t flags;
+		const void *inherit;
+	} bi = {42, 0, once ? 1 : 0, 0};
 	int r = d->beginCommandBuffer(cb, &bi);
 	if (r) return r;
 	const uint64_t *c = code, *end = code + words;
 	while (c < end) {
 		switch (*c++) {
-		case VKOP_PIPELINE: d->cmdBindPipeline(cb, 1, c[0]); c += 1; break;
+		case VKOP_PIPELINE:
+			d->cmdBindPipeline(cb, 1, c[0]);
+			c += 1;
+			break;
 		case VKOP_DISPATCH: c = dispatch(d, cb, c); break;
-		case VKOP_BARRIER: barrier(d, cb, c[0], c[1]); c += 2; break;
-		case VKOP_COPY: copy(d, cb, c); c += 5; break;
-		case VKOP_FILL: d->cmdFillBuffer(cb, c[0], c[1], c[2], (uint32_t)c[3]); c += 4; break;
-		case VKOP_STAMP: d->cmdWriteTimestamp(cb, 0x2000, c[0], (uint32_t)c[1]); c += 2; break; // bottom of pipe
-		case VKOP_RESET: d->cmdResetQueryPool(cb, c[0], (uint32_t)c[1], (uint32_t)c[2]); c += 3; break;
+		case VKOP_BARRIER:
+			barrier(d, cb, c[0], c[1]);
+			c += 2;
+			break;
+		case VKOP_COPY:
+			copy(d, cb, c);
+			c += 5;
+			break;
+		case VKOP_FILL:
+			d->cmdFillBuffer(cb, c[0], c[1], c[2], (uint32_t)c[3]);
+			c += 4;
+			break;
+		case VKOP_STAMP:
+			d->cmdWriteTimestamp(cb, 0x2000, c[0], (uint32_t)c[1]);
+			c += 2;
+			break; // bottom of pipe
+		case VKOP_RESET:
+			d->cmdResetQueryPool(cb, c[0], (uint32_t)c[1], (uint32_t)c[2]);
+			c += 3;
+			break;
 		default: return -13;
 		}
 	}

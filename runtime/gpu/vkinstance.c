@@ -56,7 +56,8 @@ int vki_names(void *gipa, int ext, const char *layer, char *buf, size_t cap) {
 	size_t stride = ext ? 260 : 520;
 	int (*fe)(const char *, uint32_t *, void *) =
 		(int (*)(const char *, uint32_t *, void *))get(gipa, 0, "vkEnumerateInstanceExtensionProperties");
-	int (*fl)(uint32_t *, void *) = (int (*)(uint32_t *, void *))get(gipa, 0, "vkEnumerateInstanceLayerProperties");
+	int (*fl)(uint32_t *, void *) =
+		(int (*)(uint32_t *, void *))get(gipa, 0, "vkEnumerateInstanceLayerProperties");
 	if (!fe || !fl) return -3;
 	const char *of = layer && *layer ? layer : 0;
 	r = ext ? fe(of, &n, 0) : fl(&n, 0);
@@ -70,8 +71,8 @@ int vki_names(void *gipa, int ext, const char *layer, char *buf, size_t cap) {
 }
 
 int vkp_extensions(void *gipa, void *inst, void *pd, char *buf, size_t cap) {
-	int (*f)(void *, const char *, uint32_t *, void *) = (int (*)(void *, const char *, uint32_t *, void *))get(
-		gipa, inst, "vkEnumerateDeviceExtensionProperties");
+	int (*f)(void *, const char *, uint32_t *, void *) = (int (*)(
+		void *, const char *, uint32_t *, void *))get(gipa, inst, "vkEnumerateDeviceExtensionProperties");
 	uint32_t n = 0;
 	if (!f) return -3;
 	int r = f(pd, 0, &n, 0);
@@ -167,9 +168,10 @@ static const char *split(const char *names, uint32_t n, const char **out) {
 	return names;
 }
 
-int vki_create(void *gipa, uint32_t api, const char *names, uint32_t nExt, uint32_t nLayer, vk_sink *sink,
-               void **inst) {
-	int (*f)(const void *, const void *, void **) = (int (*)(const void *, const void *, void **))get(gipa, 0, "vkCreateInstance");
+int vki_create(
+	void *gipa, uint32_t api, const char *names, uint32_t nExt, uint32_t nLayer, vk_sink *sink, void **inst) {
+	int (*f)(const void *, const void *, void **) =
+		(int (*)(const void *, const void *, void **))get(gipa, 0, "vkCreateInstance");
 	const char *ext[16], *layer[4];
 	if (!f || nExt > 16 || nLayer > 4) return -3;
 	split(split(names, nExt, ext), nLayer, layer);
@@ -205,8 +207,8 @@ int vki_create(void *gipa, uint32_t api, const char *names, uint32_t nExt, uint3
 }
 
 int vki_messenger(void *gipa, void *inst, vk_sink *sink, uint64_t *out) {
-	int (*f)(void *, const void *, const void *, uint64_t *) = (int (*)(void *, const void *, const void *, uint64_t *))get(
-		gipa, inst, "vkCreateDebugUtilsMessengerEXT");
+	int (*f)(void *, const void *, const void *, uint64_t *) = (int (*)(
+		void *, const void *, const void *, uint64_t *))get(gipa, inst, "vkCreateDebugUtilsMessengerEXT");
 	if (!f) return -7;
 	messenger_info mi = messenger(sink);
 	return f(inst, &mi, 0, out);
@@ -234,7 +236,7 @@ int vkp_get(void *gipa, void *inst, void *pd, const char *name, void *out) {
 }
 
 int vkp_list(void *gipa, void *inst, void *pd, const char *name, uint32_t sType, uint32_t stride, uint32_t *n,
-             uint8_t **out) {
+	uint8_t **out) {
 	int (*f)(void *, uint32_t *, void *) = (int (*)(void *, uint32_t *, void *))get(gipa, inst, name);
 	*n = 0;
 	*out = 0;

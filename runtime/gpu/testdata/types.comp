@@ -1,5 +1,6 @@
 #version 450
-// Writes what the runtime filled in: the storage types of bindings 0 and 1, and the first word of the optional binding 1.
+// Writes what the runtime filled in: the storage types of bindings 0 and 1, and the first word of binding 1,
+// which is optional.
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint own = 7;
 layout(constant_id = 100) const uint type0 = 99;
