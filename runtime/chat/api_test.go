@@ -25,12 +25,14 @@ const turns = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor 
 	"{% if add_generation_prompt %}<assistant>{% endif %}"
 
 func TestContinueFinalMessage(t *testing.T) {
-	const parts = "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}{{ p.text }}{% endfor %}</>{% endfor %}"
+	const parts = "{% for m in messages %}<{{ m.role }}>{% for p in m.content %}{{ p.text }}{% endfor %}</>" +
+		"{% endfor %}"
 	text := func(s string) Value { return NewDict("type", "text", "text", s) }
 	tests := []struct{ name, template, final, want string }{
 		{"plain", turns, "The answer", "<user>Q</><assistant>The answer"},
 		{"keeps spaces", turns, "a  ", "<user>Q</><assistant>a  "},
-		{"trimming template", strings.Replace(turns, "m.content", "m.content | trim", 1), "a  ", "<user>Q</><assistant>a"},
+		{"trimming template", strings.Replace(turns, "m.content", "m.content | trim", 1), "a  ",
+			"<user>Q</><assistant>a"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,7 +91,8 @@ func TestInputErrors(t *testing.T) {
 func TestErrorPositions(t *testing.T) {
 	tests := []struct{ name, template, want string }{
 		{"raise", "a\n  {{ raise_exception('no ' ~ 1) }}", "chat template 2:21: raised by the template: no 1"},
-		{"undefined", "{% if x %}{% endif %}\n日本 {{ a.b }}", "chat template 2:8: undefined value: 'a' is undefined"},
+		{"undefined", "{% if x %}{% endif %}\n日本 {{ a.b }}",
+			"chat template 2:8: undefined value: 'a' is undefined"},
 		{"in macro", "{% macro m() %}\n{{ 1 + 'a' }}{% endmacro %}\n{{ m() }}",
 			"chat template 2:6: error: TypeError: unsupported operand type(s) for +: 'int' and 'str'"},
 		{"filter", "{{ 1 | nope }}", "chat template 1:8: syntax error: filter 'nope' is not supported"},
@@ -159,7 +162,8 @@ func TestDecodeJSON(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []string{"", "[", `{"a"}`, "[1,]", "1 2", `"\ud800"`, `"\udc00\ud800"`, "\"\xff\"", "nul",
+	for _, bad := range []string{"", "[", `{"a"}`, "[1,]", "1 2", `"\ud800"`, `"\udc00\ud800"`,
+		"\"\xff\"", "nul",
 		strings.Repeat("[", 2000) + strings.Repeat("]", 2000)} {
 		if v, err := DecodeJSON([]byte(bad)); err == nil {
 			t.Errorf("%.20q decodes to %v", bad, v)
@@ -180,7 +184,8 @@ func TestFromGo(t *testing.T) {
 }
 
 func TestConcurrentRender(t *testing.T) {
-	tmpl := mustParse(t, "{% set ns = namespace(n=0) %}{% for i in range(50) %}{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}")
+	tmpl := mustParse(t, "{% set ns = namespace(n=0) %}{% for i in range(50) %}"+
+		"{% set ns.n = ns.n + i %}{% endfor %}{{ ns.n }}")
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -231,5 +236,6 @@ func BenchmarkRender(b *testing.B) {
 func seedsChat() string {
 	return "{%- for m in messages %}{%- if m.role == 'user' or m.role == 'system' and not loop.first %}" +
 		"{{- '<|im_start|>' + m.role + '\n' + m.content | trim + '<|im_end|>' + '\n' }}{%- else %}" +
-		"{%- set c = m.content.split('</think>')[-1].lstrip('\n') %}{{- '<|im_start|>' ~ m.role ~ c }}{%- endif %}{%- endfor %}"
+		"{%- set c = m.content.split('</think>')[-1].lstrip('\n') %}{{- '<|im_start|>' ~ m.role ~ c }}" +
+		"{%- endif %}{%- endfor %}"
 }

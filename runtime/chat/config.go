@@ -53,7 +53,8 @@ func FromTokenizerConfig(dir string) (*Set, error) {
 		}
 	}
 	if len(s.Templates)+len(s.broken) == 0 {
-		return nil, fmt.Errorf("chat: %s has no chat template: looked for 'chat_template' in %s and %s, for %s and for %s/*.jinja",
+		return nil, fmt.Errorf("chat: %s has no chat template: looked for 'chat_template' in %s and %s, "+
+			"for %s and for %s/*.jinja",
 			dir, tokenizerConfig, processorJSON, templateFile, templateFolder)
 	}
 	return s, nil

@@ -28,7 +28,8 @@ func checkpoint(t *testing.T, files map[string]string) string {
 func TestFromTokenizerConfig(t *testing.T) {
 	const one = `{"bos_token": {"content": "<s>", "lstrip": false}, "eos_token": "</s>", "pad_token": null,
 		"extra_special_tokens": {"image_token": "<img>"}, "chat_template": "{{ bos_token }}C{{ image_token }}"}`
-	const list = `{"chat_template": [{"name": "default", "template": "D"}, {"name": "tool_use", "template": "T"}]}`
+	const list = `{"chat_template": [{"name": "default", "template": "D"},
+		{"name": "tool_use", "template": "T"}]}`
 	tests := []struct {
 		name  string
 		files map[string]string
@@ -38,10 +39,10 @@ func TestFromTokenizerConfig(t *testing.T) {
 		{"one text", map[string]string{"tokenizer_config.json": one}, false, "<s>C<img>"},
 		{"list without tools", map[string]string{"tokenizer_config.json": list}, false, "D"},
 		{"list with tools", map[string]string{"tokenizer_config.json": list}, true, "T"},
-		{"jinja file wins", map[string]string{"tokenizer_config.json": one, "chat_template.jinja": "J{{ eos_token }}"},
-			true, "J</s>"},
-		{"processor file", map[string]string{"tokenizer_config.json": one, "chat_template.json": `{"chat_template": "P"}`},
-			false, "P"},
+		{"jinja file wins", map[string]string{"tokenizer_config.json": one,
+			"chat_template.jinja": "J{{ eos_token }}"}, true, "J</s>"},
+		{"processor file", map[string]string{"tokenizer_config.json": one,
+			"chat_template.json": `{"chat_template": "P"}`}, false, "P"},
 		{"folder", map[string]string{"chat_template.jinja": "J", "additional_chat_templates/tool_use.jinja": "F"},
 			true, "F"},
 		{"token map", map[string]string{"special_tokens_map.json": `{"bos_token": "<b>"}`,
@@ -80,7 +81,8 @@ func TestFromTokenizerConfigErrors(t *testing.T) {
 		{"no template", map[string]string{"tokenizer_config.json": `{}`}, "has no chat template"},
 		{"bad json", map[string]string{"tokenizer_config.json": `{"a": `}, "tokenizer_config.json"},
 		{"no object", map[string]string{"tokenizer_config.json": `[]`}, "holds a list; want an object"},
-		{"wrong type", map[string]string{"tokenizer_config.json": `{"chat_template": 5}`}, "chat_template is a int"},
+		{"wrong type", map[string]string{"tokenizer_config.json": `{"chat_template": 5}`},
+			"chat_template is a int"},
 		{"wrong list", map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "x"}]}`},
 			"chat_template[0] wants"},
 		{"does not parse", map[string]string{"chat_template.jinja": "a\n{% if %}"}, "2:7"},

@@ -198,7 +198,8 @@ func (in *interp) cond(x *condExpr, v *vars) Value {
 	if x.other != nil {
 		return in.eval(x.other, v)
 	}
-	return &undefined{"the inline if-expression evaluated to false and no else section was defined", KindUndefined}
+	const msg = "the inline if-expression evaluated to false and no else section was defined"
+	return &undefined{msg, KindUndefined}
 }
 
 // index evaluates x[arg].

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"math/big"
 	"strings"
 	"unicode"
 )
@@ -280,13 +279,4 @@ func (in *interp) generator(start func() func() (Value, bool)) *iterator {
 		}
 		return next()
 	}}
-}
-
-// isNumber is used by sum and friends.
-func isInteger(v Value) bool {
-	switch v.(type) {
-	case bool, int64, *big.Int:
-		return true
-	}
-	return false
 }

@@ -69,7 +69,8 @@ func (in *interp) rangeLen(r rangeValue) int64 {
 	n := span.Add(span.Abs(span), step.Abs(step))
 	n.Sub(n, big.NewInt(1)).Quo(n, step)
 	if !n.IsInt64() || n.Int64() > in.lim.MaxRange {
-		in.fail(KindLimit, "OverflowError: Range too big. The sandbox blocks ranges larger than %d", in.lim.MaxRange)
+		in.fail(KindLimit, "OverflowError: Range too big. The sandbox blocks ranges larger than %d",
+			in.lim.MaxRange)
 	}
 	return n.Int64()
 }

@@ -24,7 +24,8 @@ func DecodeJSON(data []byte) (Value, error) {
 		return nil, fmt.Errorf("chat: JSON is not valid UTF-8")
 	}
 	if i := loneSurrogate(data); i >= 0 {
-		return nil, fmt.Errorf("chat: JSON has an unpaired surrogate escape at byte %d; want a pair or a character", i)
+		return nil, fmt.Errorf("chat: JSON has an unpaired surrogate escape at byte %d; "+
+			"want a pair or a character", i)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()

@@ -46,7 +46,8 @@ func (lx *lexer) number() {
 }
 
 func isWord(r rune) bool {
-	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nl, unicode.Pc)
+	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) ||
+		unicode.In(r, unicode.Mn, unicode.Mc, unicode.Nl, unicode.Pc)
 }
 
 func (lx *lexer) name() {

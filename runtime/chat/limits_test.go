@@ -17,13 +17,21 @@ func TestHostile(t *testing.T) {
 	}
 	tests := []struct{ name, template string }{
 		{"nested loops", nested("{% for a in range(1000) %}", "x", "{% endfor %}", 6)},
-		{"string doubling", "{% set ns = namespace(s='ab') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}"},
-		{"list doubling", "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}"},
-		{"shared lists printed", "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}{% endfor %}{{ ns.s }}"},
-		{"shared lists to json", "{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}{% endfor %}{{ ns.s | tojson }}"},
+		{"string doubling",
+			"{% set ns = namespace(s='ab') %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}"},
+		{"list doubling",
+			"{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = ns.s + ns.s %}{% endfor %}"},
+		{"shared lists printed",
+			"{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}" +
+				"{% endfor %}{{ ns.s }}"},
+		{"shared lists to json",
+			"{% set ns = namespace(s=[1]) %}{% for i in range(99) %}{% set ns.s = [ns.s, ns.s] %}" +
+				"{% endfor %}{{ ns.s | tojson }}"},
 		{"shared lists compared", "{% set ns = namespace(s=[1], t=[1]) %}{% for i in range(99) %}" +
 			"{% set ns.s = [ns.s, ns.s] %}{% set ns.t = [ns.t, ns.t] %}{% endfor %}{{ ns.s == ns.t }}"},
-		{"deep list printed", "{% set ns = namespace(s=[1]) %}{% for i in range(9999) %}{% set ns.s = [ns.s] %}{% endfor %}{{ ns.s }}"},
+		{"deep list printed",
+			"{% set ns = namespace(s=[1]) %}{% for i in range(9999) %}{% set ns.s = [ns.s] %}" +
+				"{% endfor %}{{ ns.s }}"},
 		{"deep list compared", "{% set ns = namespace(s=[1], t=[1]) %}{% for i in range(9999) %}" +
 			"{% set ns.s = [ns.s] %}{% set ns.t = [ns.t] %}{% endfor %}{{ ns.s == ns.t }}"},
 		{"repetition", "{{ 'x' * 9999999999999 }}"},
@@ -34,12 +42,16 @@ func TestHostile(t *testing.T) {
 		{"range of negative step", "{{ range(9223372036854775807, -9223372036854775807, -1) }}"},
 		{"power", "{{ 10 ** (10 ** 10) }}"},
 		{"power of max int", "{{ 3 ** 9223372036854775807 }}"},
-		{"big int growth", "{% set ns = namespace(n=10) %}{% for i in range(99999) %}{% set ns.n = ns.n * ns.n %}{% endfor %}"},
+		{"big int growth",
+			"{% set ns = namespace(n=10) %}{% for i in range(99999) %}{% set ns.n = ns.n * ns.n %}" +
+				"{% endfor %}"},
 		{"macro recursion", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"},
-		{"mutual recursion", "{% macro a(n) %}{{ b(n) }}{% endmacro %}{% macro b(n) %}{{ a(n) }}{% endmacro %}{{ a(1) }}"},
+		{"mutual recursion",
+			"{% macro a(n) %}{{ b(n) }}{% endmacro %}{% macro b(n) %}{{ a(n) }}{% endmacro %}{{ a(1) }}"},
 		{"caller recursion", "{% macro m() %}{% call m() %}{{ caller() }}{% endcall %}{% endmacro %}{{ m() }}"},
 		{"recursive loop", "{% for x in [1] recursive %}{{ loop([x]) }}{% endfor %}"},
-		{"branching recursion", "{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(99) }}"},
+		{"branching recursion",
+			"{% macro m(n) %}{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(99) }}"},
 		{"percent width", "{{ '%99999999999999999999d' % 1 }}"},
 		{"percent precision", "{{ '%.999999999f' % 1 }}"},
 		{"percent star", "{{ '%*d' % (9223372036854775807, 1) }}"},
@@ -52,8 +64,9 @@ func TestHostile(t *testing.T) {
 		{"indent", "{{ ('a\n' * 100000) | indent(100000) }}"},
 		{"indent filter width", "{{ 'a' | indent(99999999999) }}"},
 		{"json indent", "{{ [1] | tojson(indent=99999999999) }}"},
-		{"json deep indent", "{% set ns = namespace(s=[1]) %}{% for i in range(800) %}{% set ns.s = [ns.s, 1] %}{% endfor %}" +
-			"{{ ns.s | tojson(indent=100000) }}"},
+		{"json deep indent",
+			"{% set ns = namespace(s=[1]) %}{% for i in range(800) %}{% set ns.s = [ns.s, 1] %}{% endfor %}" +
+				"{{ ns.s | tojson(indent=100000) }}"},
 		{"replace", "{{ ('a' * 100000).replace('a', 'b' * 100000) }}"},
 		{"replace of nothing", "{{ ('a' * 1000000).replace('', 'b' * 1000000) }}"},
 		{"join", "{{ (['a' * 100000] * 100000) | join }}"},
@@ -70,9 +83,12 @@ func TestHostile(t *testing.T) {
 		{"length", "{% set s = 'é' * 4000000 %}{% for i in range(100000) %}{% set q = s | length %}{% endfor %}"},
 		{"index", "{% set s = 'é' * 4000000 %}{% for i in range(100000) %}{% set q = s[-1] %}{% endfor %}"},
 		{"strip", "{% set s = ' ' * 8000000 %}{% for i in range(100000) %}{% set q = s.strip() %}{% endfor %}"},
-		{"compare", "{% set s = 'a' * 4000000 %}{% set t = 'a' * 4000000 %}{% for i in range(100000) %}{% set q = s == t %}{% endfor %}"},
+		{"compare",
+			"{% set s = 'a' * 4000000 %}{% set t = 'a' * 4000000 %}{% for i in range(100000) %}" +
+				"{% set q = s == t %}{% endfor %}"},
 		{"slice", "{% set s = 'é' * 4000000 %}{% for i in range(100000) %}{% set q = s[1:2] %}{% endfor %}"},
-		{"upper test", "{% set s = 'A' * 8000000 %}{% for i in range(100000) %}{% set q = s is upper %}{% endfor %}"},
+		{"upper test",
+			"{% set s = 'A' * 8000000 %}{% for i in range(100000) %}{% set q = s is upper %}{% endfor %}"},
 		{"big int printed", "{% set n = 9 ** 5000 %}{% for i in range(100000) %}{% set q = n ~ '' %}{% endfor %}"},
 	}
 	for _, tt := range tests {
@@ -119,7 +135,8 @@ func TestHostileSource(t *testing.T) {
 		})
 	}
 	for _, ok := range []string{
-		many("{% if 1 %}{% set a = 1 %}{% endif %}", 20000), many("{{ a }}", 100000), many("{% raw %", 50000) + "{% endraw %}",
+		many("{% if 1 %}{% set a = 1 %}{% endif %}", 20000), many("{{ a }}", 100000),
+		many("{% raw %", 50000) + "{% endraw %}",
 	} {
 		if _, err := Parse(ok); err != nil && !strings.Contains(err.Error(), "raw") {
 			t.Error(err)

@@ -157,7 +157,9 @@ func (p *parser) soften(soft bool) func() {
 }
 
 // unsupportedTags are Jinja's tags that need several templates or escaping, which chat templates lack.
-var unsupportedTags = []string{"extends", "block", "include", "import", "from", "autoescape", "trans", "debug"}
+var unsupportedTags = []string{
+	"extends", "block", "include", "import", "from", "autoescape", "trans", "debug",
+}
 
 func (p *parser) statement() []stmt {
 	t := p.cur()

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -119,6 +120,13 @@ func verdict(t *testing.T, c oracleCase, res Result, err error) string {
 	t.Helper()
 	switch {
 	case c.Error != "" && err != nil:
+		want, msg := wantKind(c)
+		var e *Error
+		errors.As(err, &e)
+		if e.Kind != want && e.Kind != KindInput || want == KindRaised && e.Msg != msg {
+			t.Errorf("%s %s: error %v; want %s", c.Template, c.Name, err, c.Error)
+			return "both fail, differently"
+		}
 		return "both fail"
 	case c.Error != "":
 		t.Errorf("%s %s: want error %s, got %q", c.Template, c.Name, c.Error, res.Text)

@@ -21,7 +21,8 @@ func isASCII(r rune) bool { return r < 0x80 }
 
 // isDigit is str.isdigit: decimal digits and the superscript and circled ones.
 func isDigit(r rune) bool {
-	return unicode.IsDigit(r) || strings.ContainsRune("²³¹⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", r) || r >= 0x2460 && r <= 0x2468
+	return unicode.IsDigit(r) || strings.ContainsRune("²³¹⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", r) ||
+		r >= 0x2460 && r <= 0x2468
 }
 
 func isIdentifier(s string) bool {

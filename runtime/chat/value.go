@@ -81,15 +81,6 @@ func (d *Dict) setHashed(hash string, key, v Value) {
 	d.vals = append(d.vals, v)
 }
 
-func (d *Dict) clone() *Dict {
-	c := &Dict{}
-	for i, k := range d.keys {
-		h, _ := hashKey(k, 0)
-		c.setHashed(h, k, d.vals[i])
-	}
-	return c
-}
-
 // undefined is Jinja's Undefined: printable as "", false, empty to iterate, an error otherwise.
 type undefined struct {
 	msg  string
@@ -113,7 +104,6 @@ type builtin struct {
 
 // iterator is a generator: it can be walked once.
 type iterator struct {
-	what string
 	next func() (Value, bool)
 }
 
