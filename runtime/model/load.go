@@ -79,6 +79,11 @@ func build(cfg *hfconfig.File, dev *gpu.Device, archs []*Arch, o Options) (*Load
 	if err := uniqueNames(m.Params()); err != nil {
 		return nil, nil, fmt.Errorf("architecture %s: %w", r.arch.Name, err)
 	}
+	if o.Adjust != nil {
+		if err := o.Adjust(m); err != nil {
+			return nil, nil, err
+		}
+	}
 	return &Loaded{Model: m, Arch: r.arch, Config: cfg, Dev: dev, Opts: o, text: r.cfg}, r, nil
 }
 
