@@ -37,6 +37,7 @@ type engine interface {
 // run is one fixture being checked.
 type run struct {
 	f      *Fixture
+	bounds bounds
 	eng    engine
 	main   step
 	exempt func(check string) string
@@ -57,7 +58,7 @@ func judge(w worst, bound float64) *Check {
 func (r *run) check(name string) *Check {
 	switch name {
 	case "logits":
-		return r.logits(r.main, "logits64", "input_ids", r.f.Meta.Errors.logitsBound)
+		return r.logits(r.main, "logits64", "input_ids", r.bounds.logits)
 	case "left":
 		return r.left()
 	case "loss":
@@ -115,7 +116,7 @@ func (r *run) left() *Check {
 	if err != nil {
 		return failed(err)
 	}
-	return r.logits(in, "left.logits", "left.input_ids", r.f.Meta.Errors.leftBound)
+	return r.logits(in, "left.logits", "left.input_ids", r.bounds.left)
 }
 
 func (r *run) loss() *Check {
@@ -132,7 +133,7 @@ func (r *run) loss() *Check {
 	}
 	var w worst
 	w.add(math.Abs(got-truth[0]), func() string { return "" })
-	return judge(w, r.f.Meta.Errors.lossBound(truth[0]))
+	return judge(w, r.bounds.loss(truth[0]))
 }
 
 // grads compares every gradient.
@@ -143,7 +144,7 @@ func (r *run) grads() *Check {
 	if _, err := r.eng.Train(r.main); err != nil {
 		return failed(err)
 	}
-	c := r.tensors(r.f.grads, true, r.f.Meta.Errors.gradBound())
+	c := r.tensors(r.f.grads, true, r.bounds.grads())
 	return c
 }
 
@@ -175,7 +176,7 @@ func (r *run) adamw2() *Check {
 	if err != nil {
 		return failed(err)
 	}
-	c := r.tensors(r.f.adamw2, false, r.f.Meta.Errors.paramBound(top))
+	c := r.tensors(r.f.adamw2, false, r.bounds.params(top))
 	if !r.f.has("adamw2.losses") {
 		return c
 	}
@@ -249,7 +250,7 @@ func (r *run) losses(name string, got []float64) *Check {
 		w.add(math.Abs(got[i]-t)/math.Abs(t), func() string { return fmt.Sprintf("loss %d", i) })
 		r.log("  %s[%d] is %.9g, want %.9g", name, i, got[i], t)
 	}
-	return judge(w, r.f.Meta.Errors.lossesBound())
+	return judge(w, r.bounds.losses())
 }
 
 // roundtrip saves the loaded model and compares bytes.

@@ -8,14 +8,16 @@ import (
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/model"
 	"github.com/vulcast/vulcast/runtime/nn"
+	"github.com/vulcast/vulcast/runtime/safetensors"
 )
 
-// deviceEngine runs a loaded model on its device, in strict F32.
+// deviceEngine runs a loaded model on its device.
 type deviceEngine struct {
 	l       *model.Loaded
 	params  []*nn.Param // that train
 	moments []nn.Moments
 	hyper   gpu.Tensor
+	master  map[*nn.Param]gpu.Tensor // precise copies of parameters stored in 16 bits
 
 	train, loss *recorded // of the main step
 	update      [2]*gpu.Recording
@@ -29,7 +31,7 @@ type recorded struct {
 }
 
 func newDeviceEngine(l *model.Loaded) *deviceEngine {
-	e := &deviceEngine{l: l}
+	e := &deviceEngine{l: l, master: map[*nn.Param]gpu.Tensor{}}
 	for _, p := range l.Model.Params() {
 		if p.Grad.Valid() {
 			e.params = append(e.params, p)
@@ -81,11 +83,18 @@ func (e *deviceEngine) run(c *recorded) ([]float32, error) {
 }
 
 func (e *deviceEngine) read(t gpu.Tensor) ([]float32, error) {
-	if !t.Valid() || t.Type != gpu.F32 {
-		return nil, fmt.Errorf("the model returned %v, want an F32 tensor", t)
-	}
 	out := make([]float32, t.Len())
-	return out, e.l.Dev.Read(t, out)
+	switch {
+	case !t.Valid() || t.Type != gpu.F32 && t.Type != gpu.BF16 && t.Type != gpu.F16:
+		return nil, fmt.Errorf("the model returned %v, want a floating-point tensor", t)
+	case t.Type == gpu.F32:
+		return out, e.l.Dev.Read(t, out)
+	}
+	raw := make([]byte, t.Bytes())
+	if err := e.l.Dev.Read(t, raw); err != nil {
+		return nil, err
+	}
+	return out, safetensors.Widen(storedAs(t.Type), raw, out)
 }
 
 // Forward implements engine.
@@ -167,19 +176,47 @@ func (e *deviceEngine) allocMoments() error {
 		if m.V, err = e.l.Dev.Alloc(gpu.F32, p.Shape...); err != nil {
 			return err
 		}
+		if p.Value.Type != gpu.F32 {
+			if m.Master, err = e.l.Dev.Alloc(gpu.F32, p.Shape...); err != nil {
+				return err
+			}
+		}
 		e.moments = append(e.moments, m)
+		e.master[p] = m.Master
 	}
-	return e.zeroMoments()
+	return e.resetMoments()
 }
 
-func (e *deviceEngine) zeroMoments() error {
-	for _, m := range e.moments {
-		zeros := make([]float32, m.M.Len())
-		if err := errors.Join(e.l.Dev.Write(m.M, zeros), e.l.Dev.Write(m.V, zeros)); err != nil {
+// resetMoments forgets the optimizer's state: moments are zero and precise copies equal the parameters.
+func (e *deviceEngine) resetMoments() error {
+	for i, m := range e.moments {
+		values := make([]float32, m.M.Len())
+		if err := errors.Join(e.l.Dev.Write(m.M, values), e.l.Dev.Write(m.V, values)); err != nil {
+			return err
+		}
+		if !m.Master.Valid() {
+			continue
+		}
+		raw := make([]byte, e.params[i].Value.Bytes())
+		if err := e.l.Dev.Read(e.params[i].Value, raw); err != nil {
+			return err
+		}
+		if err := safetensors.Widen(storedAs(e.params[i].Value.Type), raw, values); err != nil {
+			return err
+		}
+		if err := e.l.Dev.Write(m.Master, values); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// storedAs is the safetensors type of a 16-bit storage type.
+func storedAs(t gpu.DType) safetensors.DType {
+	if t == gpu.BF16 {
+		return safetensors.BF16
+	}
+	return safetensors.F16
 }
 
 // Tensors implements engine.
@@ -187,6 +224,9 @@ func (e *deviceEngine) Tensors(grads bool, visit func(string, []int, []float32) 
 	return e.l.Assemble(func(p *nn.Param) gpu.Tensor {
 		if grads {
 			return p.Grad
+		}
+		if m := e.master[p]; m.Valid() {
+			return m
 		}
 		return p.Value
 	}, !grads, visit)
@@ -196,7 +236,7 @@ func (e *deviceEngine) Tensors(grads bool, visit func(string, []int, []float32) 
 func (e *deviceEngine) Untouched() []string { return e.l.Untouched() }
 
 // Reload implements engine.
-func (e *deviceEngine) Reload() error { return errors.Join(e.l.Reload(), e.zeroMoments()) }
+func (e *deviceEngine) Reload() error { return errors.Join(e.l.Reload(), e.resetMoments()) }
 
 // Save implements engine.
 func (e *deviceEngine) Save(dir string) error { return e.l.Save(dir, model.SaveOptions{}) }
@@ -338,6 +378,9 @@ func (e *deviceEngine) close() error {
 	}
 	for _, m := range e.moments {
 		ts = append(ts, m.M, m.V)
+		if m.Master.Valid() {
+			ts = append(ts, m.Master)
+		}
 	}
 	return errors.Join(err, e.l.Dev.Release(ts...))
 }

@@ -19,6 +19,7 @@ type Options struct {
 	Dev     *gpu.Device
 	Archs   []*model.Arch
 	Kernels *nn.Kernels
+	Storage gpu.DType // of weights and activations: F32, or BF16 or F16 with their looser bounds
 	Checks  []string  // names of the checks to run; nil = all
 	Verbose io.Writer // the error of every tensor; nil = none
 	// Exempt says why a check of a fixture is not judged against the reference; "" = it is. Nil = all are.
@@ -68,7 +69,8 @@ func (res *Result) run(dir string, o Options) (err error) {
 	}
 	defer f.Close()
 	res.ModelType = f.Meta.ModelType
-	l, err := model.Open(dir, o.Dev, o.Archs, model.Options{Train: true, Kernels: o.Kernels})
+	l, err := model.Open(dir, o.Dev, o.Archs, model.Options{Train: true, Kernels: o.Kernels, Weights: o.Storage,
+		Activations: o.Storage})
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func (res *Result) checks(f *Fixture, eng engine, o Options) error {
 	if err != nil {
 		return err
 	}
-	r := &run{f: f, eng: eng, main: in, exempt: func(string) string { return "" }, log: func(string,
+	r := &run{f: f, bounds: boundsOf(f.Meta.Errors, o.Storage), eng: eng, main: in, exempt: func(string) string { return "" }, log: func(string,
 		...any) {
 	}}
 	if o.Exempt != nil {

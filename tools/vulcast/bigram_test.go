@@ -310,6 +310,11 @@ func TestVerifyBigram(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
+	for _, dtype := range []string{"bf16", "f16"} {
+		if out, errs, err := run(a, "verify", "--dtype", dtype, dir); err != nil {
+			t.Errorf("%s: %v\n%s%s", dtype, err, out, errs)
+		}
+	}
 	small := t.TempDir()
 	if _, errs, err = run(a, "verify", "--shrink", small, dir); err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func run(a *app, args ...string) (out, errs string, err error) {
 }
 
 func TestErrors(t *testing.T) {
-	empty := t.TempDir()
+	empty, fixture := t.TempDir(), bigramFixture(t)
 	for _, tt := range []struct {
 		args []string
 		want string
@@ -87,6 +87,8 @@ func TestErrors(t *testing.T) {
 			`no check "x"; there are logits, left, loss, grads, adamw2, train8, ` +
 				`generate, roundtrip`},
 		{[]string{"verify", "--match", "(", empty}, "--match: error parsing regexp: missing closing ): `(`"},
+		{[]string{"verify", "--dtype", "f8", fixture}, `--dtype is "f8", want f32, bf16 or f16`},
+		{[]string{"verify", "--match", "x", fixture}, `--match "x": none of 1 fixtures has such a name`},
 		{[]string{"nonsense"}, `unknown command "nonsense" for "vulcast"`},
 	} {
 		if _, _, err := run(&app{}, tt.args...); err == nil || err.Error() != tt.want {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/verify"
 )
 
@@ -36,6 +37,7 @@ func exempt(fixture, check string) string {
 type verifyFlags struct {
 	json, keepGoing, verbose bool
 	match, checks, shrink    string
+	dtype                    string
 }
 
 func verifyCommand(a *app) *cobra.Command {
@@ -48,7 +50,8 @@ func verifyCommand(a *app) *cobra.Command {
 Each DIR is a fixture (a folder with expect.safetensors) or a tree of them. A line per fixture goes to standard
 output; the last line on standard error says how many passed. The exit status is 1 when any failed.
 
-Checks: ` + strings.Join(verify.CheckNames(), ", ") + `. The bounds are those of strict float32.`,
+Checks: ` + strings.Join(verify.CheckNames(), ", ") + `. With --dtype f32 the bounds are those
+that the reference's own float32 run meets; bf16 and f16 have looser ones, and do not judge decoded tokens.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, dirs []string) error {
 			return a.verify(c, f, dirs)
@@ -59,6 +62,7 @@ Checks: ` + strings.Join(verify.CheckNames(), ", ") + `. The bounds are those of
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the error of every tensor to standard error")
 	c.Flags().StringVar(&f.match, "match", "", "only fixtures whose name matches this regular expression")
 	c.Flags().StringVar(&f.checks, "checks", "", "only these checks, separated by commas")
+	c.Flags().StringVar(&f.dtype, "dtype", "f32", "storage of weights and activations: f32, bf16 or f16")
 	c.Flags().StringVar(&f.shrink, "shrink", "",
 		"check nothing, write small fixtures into this folder instead")
 	return c
@@ -77,12 +81,16 @@ func (a *app) verify(c *cobra.Command, f verifyFlags, dirs []string) error {
 	if f.shrink != "" {
 		return shrink(c.ErrOrStderr(), list, f.shrink)
 	}
+	storage, err := storageType(f.dtype)
+	if err != nil {
+		return err
+	}
 	dev, err := a.open()
 	if err != nil {
 		return err
 	}
 	defer dev.Close()
-	o := verify.Options{Dev: dev, Archs: a.archs, Kernels: a.kernels, Checks: checks, Exempt: exempt}
+	o := verify.Options{Dev: dev, Archs: a.archs, Kernels: a.kernels, Checks: checks, Exempt: exempt, Storage: storage}
 	if f.verbose {
 		o.Verbose = c.ErrOrStderr()
 	}
@@ -109,6 +117,19 @@ func (a *app) verify(c *cobra.Command, f verifyFlags, dirs []string) error {
 		return errQuiet
 	}
 	return nil
+}
+
+// storageType reads the flag --dtype.
+func storageType(name string) (gpu.DType, error) {
+	switch name {
+	case "f32":
+		return gpu.F32, nil
+	case "bf16":
+		return gpu.BF16, nil
+	case "f16":
+		return gpu.F16, nil
+	}
+	return 0, fmt.Errorf("--dtype is %q, want f32, bf16 or f16", name)
 }
 
 // errQuiet ends the program with status 1; what is to be said was said.
