@@ -15,8 +15,19 @@ type commands struct {
 	cbs     []unsafe.Pointer
 	fences  []C.uint64_t
 	first   []int // first operation of each buffer
+	mode    stamping
 	queries C.uint64_t
+	stamps  int // number of queries
 }
+
+// stamping tells where timestamps stand.
+type stamping uint8
+
+const (
+	noStamps   stamping = iota
+	stampsEnds          // at the beginning and the end of each buffer: 2k and 2k+1 for buffer k
+	stampsEach          // at the beginning of buffer k: first[k]+k, and after operation i: i+1+k, with a barrier each
+)
 
 // measures reports whether the first run must be timed to find where to cut submissions. CPU drivers have no
 // watchdog.
@@ -25,6 +36,14 @@ func (rec *Recording) measures() bool {
 }
 
 func (d *Device) canMeasure() bool { return d.Info.HasTimestamps }
+
+// finalCuts returns the first operation of each submission: by measured time where there is one.
+func (rec *Recording) finalCuts() []int {
+	if rec.cuts != nil {
+		return rec.cuts
+	}
+	return rec.fixedCuts()
+}
 
 // fixedCuts cuts without times: not at all on CPUs, after every few operations on GPUs without timestamps.
 func (rec *Recording) fixedCuts() []int {
@@ -59,14 +78,14 @@ func cutByTime(times []int64, limit time.Duration) []int {
 
 // build records the command buffers of c, one per cut. Every buffer begins with a barrier, because
 // submissions before it are not ordered in memory, and ends with one towards the host.
-func (rec *Recording) build(c *commands, cuts []int, measure bool) error {
+func (rec *Recording) build(c *commands, cuts []int, mode stamping) error {
 	d := rec.dev
 	blocks, err := rec.arena.current()
 	if err != nil {
 		return err
 	}
 	n := len(cuts)
-	if err := rec.prepare(c, cuts, measure); err != nil {
+	if err := rec.prepare(c, cuts, mode); err != nil {
 		return err
 	}
 	d.queueMu.Lock()
@@ -88,12 +107,19 @@ func (rec *Recording) build(c *commands, cuts []int, measure bool) error {
 		s := make(stream, 0, 16*(to-from)+16)
 		s.barrier(true)
 		h.clear()
-		if measure {
+		switch mode {
+		case stampsEach:
 			s.add(C.VKOP_RESET, uint64(c.queries), uint64(from+k), uint64(to-from+1))
 			s.add(C.VKOP_STAMP, uint64(c.queries), uint64(from+k))
+		case stampsEnds:
+			s.add(C.VKOP_RESET, uint64(c.queries), uint64(2*k), 2)
+			s.add(C.VKOP_STAMP, uint64(c.queries), uint64(2*k))
 		}
-		if err := rec.segment(&s, blocks, h, from, to, transfers, c.queries, k); err != nil {
+		if err := rec.segment(&s, blocks, h, from, to, transfers, c, k); err != nil {
 			return err
+		}
+		if mode == stampsEnds {
+			s.add(C.VKOP_STAMP, uint64(c.queries), uint64(2*k+1))
 		}
 		s.hostBarrier()
 		if err := d.record(c.cbs[k], false, s); err != nil {
@@ -104,11 +130,18 @@ func (rec *Recording) build(c *commands, cuts []int, measure bool) error {
 }
 
 // prepare makes the queries and fences of c.
-func (rec *Recording) prepare(c *commands, cuts []int, measure bool) error {
+func (rec *Recording) prepare(c *commands, cuts []int, mode stamping) error {
 	d, n := rec.dev, len(cuts)
-	*c = commands{cbs: make([]unsafe.Pointer, n), fences: make([]C.uint64_t, n), first: cuts}
-	if measure {
-		if r := C.vkd_queries(d.vk, C.uint32_t(len(rec.ops)+n), &c.queries); r != 0 {
+	*c = commands{cbs: make([]unsafe.Pointer, n), fences: make([]C.uint64_t, n), first: cuts,
+		mode: mode}
+	switch mode {
+	case stampsEach:
+		c.stamps = len(rec.ops) + n
+	case stampsEnds:
+		c.stamps = 2 * n
+	}
+	if c.stamps > 0 {
+		if r := C.vkd_queries(d.vk, C.uint32_t(c.stamps), &c.queries); r != 0 {
 			return vkError("vkCreateQueryPool", r)
 		}
 	}
@@ -122,19 +155,19 @@ func (rec *Recording) prepare(c *commands, cuts []int, measure bool) error {
 
 // segment emits the operations from to to-1 as buffer k.
 func (rec *Recording) segment(s *stream, blocks []*block, h *hazards, from, to int, transfers bool,
-	queries C.uint64_t, k int) (err error) {
+	c *commands, k int) (err error) {
 	var bound *pipeline
 	for i := from; i < to; i++ {
 		conflict := h.step(rec.uses(rec.ops[i])) && !rec.dev.opt.noBarriers
-		if conflict || queries != 0 && i > from {
+		if conflict || c.mode == stampsEach && i > from {
 			s.barrier(transfers)
 			rec.barriers++
 		}
 		if bound, err = rec.emit(s, blocks, i, bound); err != nil {
 			return err
 		}
-		if queries != 0 {
-			s.add(C.VKOP_STAMP, uint64(queries), uint64(i+1+k))
+		if c.mode == stampsEach {
+			s.add(C.VKOP_STAMP, uint64(c.queries), uint64(i+1+k))
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (rec *Recording) finish(r *Recorder) error {
 	if err := rec.arena.grow(rec.sizes); err != nil {
 		var m *MemoryError
 		if errors.As(err, &m) {
-			m.Largest = append(m.Largest, largest(r.peakStorages(), 8)...)
+			m.Largest = append(m.Largest, r.Largest(8)...)
 			return fmt.Errorf("temporary tensors of %d operations, %s in all: %w", len(rec.ops), sizeText(r.Peak()),
 				err)
 		}
@@ -74,7 +74,7 @@ func (rec *Recording) finish(r *Recorder) error {
 		return err
 	}
 	if !rec.measures() {
-		if err := rec.build(&rec.final, rec.fixedCuts(), false); err != nil {
+		if err := rec.build(&rec.final, rec.finalCuts(), noStamps); err != nil {
 			return err
 		}
 	}
@@ -154,6 +154,7 @@ func (rec *Recording) bind() error {
 	rec.gen = rec.arena.gen
 	rec.drop(&rec.final)
 	rec.drop(&rec.measured)
+	rec.drop(&rec.timed)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -254,14 +255,18 @@ func TestPeakWithoutFinish(t *testing.T) {
 	d := open(t, Options{})
 	before := d.MemoryUse()
 	r := d.NewRecorder()
-	x := r.Alloc(F32, 1<<28) // 1 GiB
-	y := r.Alloc(F32, 1<<30) // 4 GiB: a block of its own
+	x := r.Alloc(F32, 1<<28)                 // 1 GiB
+	y := r.Alloc(F32, 1<<30).Named("logits") // 4 GiB: a block of its own
 	r.Free(x)
 	z := r.Alloc(BF16, 1<<28)
 	r.Free(y, z)
 	ok(t, r.Err())
 	if got, want := r.Peak(), int64(5)<<30; got != want {
 		t.Errorf("peak %d, wanted %d", got, want)
+	}
+	want := []string{"F32[1073741824] logits (4.00 GiB)", "F32[268435456] (1.00 GiB)"}
+	if diff := cmp.Diff(want, r.Largest(2)); diff != "" {
+		t.Error(diff)
 	}
 	if d.MemoryUse() != before {
 		t.Error("planning took memory")

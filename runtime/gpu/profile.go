@@ -11,11 +11,18 @@ import (
 	"time"
 )
 
-// readTimes turns the timestamps of a measured run into times per operation and cuts.
+// readTimes turns the timestamps of a run into times: of the whole, or per operation, and then into cuts.
 func (rec *Recording) readTimes(c *commands) error {
-	stamps := make([]uint64, len(rec.ops)+len(c.first))
+	stamps := make([]uint64, c.stamps)
 	if r := C.vkd_queries_get(rec.dev.vk, c.queries, C.uint32_t(len(stamps)), u64(stamps)); r != 0 {
 		return rec.dev.lossError(vkError("vkGetQueryPoolResults", r), r)
+	}
+	if c.mode == stampsEnds {
+		rec.total = 0
+		for k := range c.first {
+			rec.total += int64(float64(stamps[2*k+1]-stamps[2*k]) * rec.dev.Info.TimestampNanos)
+		}
+		return nil
 	}
 	rec.times = make([]int64, len(rec.ops))
 	k := 0
@@ -29,9 +36,42 @@ func (rec *Recording) readTimes(c *commands) error {
 	if rec.cuts == nil && !rec.dev.Info.IsCPU {
 		rec.cuts = cutByTime(rec.times, maxSubmission)
 		rec.drop(&rec.final)
+		rec.drop(&rec.timed)
 	}
 	rec.drop(&rec.measured)
 	return nil
+}
+
+// Time runs the recording once, as Run does, and returns the device's own time for it, without the host's part.
+// Tuners compare variants of a whole step by it.
+func (rec *Recording) Time() (time.Duration, error) {
+	if rec.measures() {
+		if err := rec.Run(); err != nil {
+			return 0, err
+		}
+	}
+	err := rec.runStamped(&rec.timed, stampsEnds)
+	return time.Duration(rec.total), err
+}
+
+func (rec *Recording) runStamped(c *commands, mode stamping) error {
+	if !rec.dev.canMeasure() {
+		return fmt.Errorf("the device %s has no timestamps", rec.dev.Info.Name)
+	}
+	if err := rec.Wait(); err != nil {
+		return err
+	}
+	if err := rec.ready(); err != nil {
+		return err
+	}
+	cuts := rec.finalCuts()
+	if mode == stampsEach {
+		cuts = every(len(rec.ops), unmeasuredBatch)
+	}
+	if err := rec.submit(c, cuts, mode); err != nil {
+		return err
+	}
+	return rec.Wait()
 }
 
 // KernelTime sums the operations of one name in a profiled run.
@@ -45,20 +85,7 @@ type KernelTime struct {
 // Profile runs the recording once with a barrier and a timestamp round every operation and returns the times
 // by kernel, longest first. Kernels that normally overlap are slower this way.
 func (rec *Recording) Profile() ([]KernelTime, error) {
-	if !rec.dev.canMeasure() {
-		return nil, fmt.Errorf("the device %s has no timestamps", rec.dev.Info.Name)
-	}
-	err := rec.Wait()
-	if err == nil {
-		err = rec.ready()
-	}
-	if err == nil {
-		err = rec.submit(&rec.measured, every(len(rec.ops), unmeasuredBatch), true)
-	}
-	if err == nil {
-		err = rec.Wait()
-	}
-	if err != nil {
+	if err := rec.runStamped(&rec.measured, stampsEach); err != nil {
 		return nil, err
 	}
 	at := map[string]int{}

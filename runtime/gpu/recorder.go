@@ -85,6 +85,10 @@ func (r *Recorder) fail(format string, args ...any) {
 // Peak returns the bytes that Finish would allocate for temporary tensors.
 func (r *Recorder) Peak() int64 { return r.plan.bytes() }
 
+// Largest describes the n largest temporary tensors that are alive when the planned bytes are highest, with their
+// bytes.
+func (r *Recorder) Largest(n int) []string { return largest(r.peakStorages(), n) }
+
 // Ops returns the number of operations recorded so far.
 func (r *Recorder) Ops() int { return len(r.ops) }
 

@@ -27,7 +27,9 @@ type Recording struct {
 	final      commands // runs
 	measured   commands // the first run and profiles: a barrier and a timestamp round every operation
 	cuts       []int    // first operation of each submission, from measured times
+	timed      commands // runs with timestamps at the ends
 	times      []int64  // nanoseconds per operation, of the last measured run
+	total      int64    // nanoseconds, of the last timed run
 	barriers   int
 	busy       *commands // submitted and not waited for
 	closed     bool
@@ -70,13 +72,9 @@ func (rec *Recording) Submit() error {
 		return err
 	}
 	if rec.measures() {
-		return rec.submit(&rec.measured, every(len(rec.ops), unmeasuredBatch), true)
+		return rec.submit(&rec.measured, every(len(rec.ops), unmeasuredBatch), stampsEach)
 	}
-	cuts := rec.cuts
-	if cuts == nil {
-		cuts = rec.fixedCuts()
-	}
-	return rec.submit(&rec.final, cuts, false)
+	return rec.submit(&rec.final, rec.finalCuts(), noStamps)
 }
 
 // ready checks that all memory still exists and binds again after the arena has grown.
@@ -101,10 +99,10 @@ func (rec *Recording) ready() error {
 	return nil
 }
 
-func (rec *Recording) submit(c *commands, cuts []int, measure bool) error {
+func (rec *Recording) submit(c *commands, cuts []int, mode stamping) error {
 	d := rec.dev
 	if len(c.cbs) == 0 {
-		if err := rec.build(c, cuts, measure); err != nil {
+		if err := rec.build(c, cuts, mode); err != nil {
 			rec.drop(c)
 			return err
 		}
@@ -115,10 +113,22 @@ func (rec *Recording) submit(c *commands, cuts []int, measure bool) error {
 	d.inflight[rec] = true
 	for k, cb := range c.cbs {
 		if err := d.submit(cb, c.fences[k]); err != nil {
-			return rec.lostError(err)
+			err = rec.lostError(err)
+			rec.abandon(c, k)
+			return err
 		}
 	}
 	return nil
+}
+
+// abandon waits for the k buffers of c that were submitted before one failed; queueMu is held.
+func (rec *Recording) abandon(c *commands, k int) {
+	C.vkd_idle(rec.dev.vk)
+	for _, f := range c.fences[:k] {
+		C.vkd_fence_reset(rec.dev.vk, f)
+	}
+	rec.busy = nil
+	delete(rec.dev.inflight, rec)
 }
 
 // Wait waits for the run that Submit started; without one it returns at once.
@@ -140,7 +150,7 @@ func (rec *Recording) Wait() error {
 	delete(d.inflight, rec)
 	d.queueMu.Unlock()
 	rec.busy = nil
-	if c.queries != 0 {
+	if c.mode != noStamps {
 		if err := rec.readTimes(c); err != nil {
 			return err
 		}
@@ -161,6 +171,7 @@ func (rec *Recording) Close() error {
 	rec.closed, rec.busy = true, nil
 	rec.drop(&rec.final)
 	rec.drop(&rec.measured)
+	rec.drop(&rec.timed)
 	for _, p := range rec.pools {
 		C.vkd_sets_pool_destroy(rec.dev.vk, C.uint64_t(p))
 	}

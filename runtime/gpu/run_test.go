@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -218,6 +219,12 @@ func TestProfile(t *testing.T) {
 	k := byName["inc"]
 	if len(list) != 2 || k.Count != 40 || k.Bytes != 40*4*n || k.Time <= 0 || byName["Fill"].Count != 1 {
 		t.Errorf("profile %+v", list)
+	}
+	for range 2 {
+		whole := must[time.Duration](t)(rec.Time())
+		if whole <= 0 || whole > time.Minute {
+			t.Errorf("the whole took %v", whole)
+		}
 	}
 	ok(t, rec.Run())
 	got := make([]uint32, n)
