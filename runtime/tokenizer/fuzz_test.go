@@ -105,6 +105,7 @@ var hostileJSON = []struct{ name, in, want string }{
 	{"cut", `{"model":{"type":"BPE","vocab":{"a":0,"b`, "byte 40"},
 	{"huge id", `{"model":{"type":"BPE","vocab":{"a":99999999999},"merges":[]}}`, "above 2147483647"},
 	{"negative id", `{"model":{"type":"BPE","vocab":{"a":-1},"merges":[]}}`, `token "a": byte 36`},
+	{"one id", `{"model":{"type":"WordLevel","vocab":{"a":1,"b":1}}}`, `"a" and "b" have the same id 1`},
 	{"merge", `{"model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}}`, `merge 0: "b" is not in the vocabulary`},
 	{"merge form", `{"model":{"type":"BPE","vocab":{"a":0},"merges":["ab"]}}`, "two tokens"},
 	{"merge result", `{"model":{"type":"BPE","vocab":{"a":0,"b":1},"merges":[["a","b"]]}}`, `makes "ab"`},

@@ -213,6 +213,9 @@ func (f *modelFile) readVocab(s *scanner) error {
 		if err != nil {
 			return fmt.Errorf("token %q: %w", tok, err)
 		}
+		if other, taken := f.vocab.token(id); taken && other != string(tok) {
+			return s.errorf("the tokens %q and %q have the same id %d", other, tok, id)
+		}
 		f.vocab.add(tok, id)
 		if s.peek() != ',' {
 			return s.expect('}')

@@ -156,12 +156,12 @@ func (t *translator) class(depth int) (*classBuilder, error) {
 
 // posix reads [:name:].
 func (t *translator) posix(c *classBuilder) error {
-	end := strings.Index(t.src[t.pos:], ":]")
+	end := strings.Index(t.src[t.pos+2:], ":]")
 	if end < 0 {
 		return t.classRange(c)
 	}
-	name := t.src[t.pos+2 : t.pos+end]
-	t.pos += end + 2
+	name := t.src[t.pos+2 : t.pos+2+end]
+	t.pos += end + 4
 	negated := strings.HasPrefix(name, "^")
 	set, ok := namedSet("posix " + strings.TrimPrefix(name, "^"))
 	if !ok {
