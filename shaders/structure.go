@@ -7,6 +7,9 @@ func structureSources() []Source {
 		{Name: "dropout", Template: "dropout.comp.tmpl"},
 		{Name: "shift_index", Template: "shift_index.comp.tmpl"},
 		{Name: "sum_two", Template: "sum_two.comp.tmpl"},
+		{Name: "relative_bias", Template: "relative_bias.comp.tmpl"},
+		{Name: "relative_diagonals", Template: "relative_diagonals.comp.tmpl"},
+		{Name: "relative_bias_grad", Template: "relative_bias_grad.comp.tmpl"},
 		{Name: "strided_sum", Template: "strided_sum.comp.tmpl"},
 	}
 }

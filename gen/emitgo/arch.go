@@ -82,7 +82,7 @@ func (e *emitter) modelStruct(s *source) {
 	for _, f := range e.mod.Funcs {
 		for _, op := range f.Body {
 			if name, ok := e.tree[f].consts[op]; ok {
-				s.line("%s *nn.%s // %s", name, e.table[op.Op].Kernel, op.Text)
+				s.line("%s *nn.%s // %s", name, e.table[op.Op].ConstType, op.Text)
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 // call prints a call of another function of the spec, in the same form as the function around it.
 func (p *printer) call(n *ir.Node) {
 	switch {
+	case n.Call.Once && p.form == stepping:
+		p.once(n)
 	case n.Call.Repeat != nil && p.form == backward:
 		p.repeatGrad(n)
 	case n.Call.Repeat != nil:
@@ -52,7 +54,7 @@ func (p *printer) callExpr(n *ir.Node, k int, in []string) string {
 	return fmt.Sprintf("m.%s(%s)", p.method(c.Fn, p.form), strings.Join(args, ", "))
 }
 
-// forward is the forward node of a call.
+// forward is the forward node of a node.
 func (p *printer) forward(n *ir.Node) *ir.Node {
 	if p.form == backward {
 		return n.Of
@@ -198,6 +200,27 @@ func (p *printer) repeatGrad(n *ir.Node) {
 		} else {
 			p.s.line("%s = %s", name, outs[k])
 		}
+	}
+	p.s.line("}")
+}
+
+// once prints a call whose results decoding keeps from the first step on.
+func (p *printer) once(n *ir.Node) {
+	outs := make([]string, len(n.Out))
+	fresh := make([]string, len(n.Out))
+	for i, v := range n.Out {
+		outs[i] = p.loc.of(v)
+		fresh[i] = "fresh" + camel(v.Name)
+	}
+	p.s.line("var %s gpu.Tensor", strings.Join(outs, ", "))
+	p.s.line("if st.%s.Fresh(b) {", p.n.kept[n.Out[0]])
+	p.choose(n, fresh, p.names(n.In))
+	for i, v := range n.Out {
+		p.s.line("%s = r.Keep(&st.%s, %s)", outs[i], p.n.kept[v], fresh[i])
+	}
+	p.s.line("} else {")
+	for i, v := range n.Out {
+		p.s.line("%s = st.%s.Kept()", outs[i], p.n.kept[v])
 	}
 	p.s.line("}")
 }

@@ -39,7 +39,7 @@ func (p *printer) op(n *ir.Node, assign string) {
 		args = append(args, keys)
 	}
 	if o.Const != "" {
-		args = append(args, "m."+p.n.consts[n])
+		args = append(args, "m."+p.n.consts[p.forward(n)])
 	}
 	method := o.Kernel
 	if o.State != "" && p.form == stepping {

@@ -45,6 +45,11 @@ func (e *emitter) stateStruct(s *source, f *ir.Func) {
 		if op.Call == nil {
 			continue
 		}
+		for _, v := range op.Out {
+			if name, ok := n.kept[v]; ok {
+				s.line("%s nn.State // %s %s, kept from the first step on", name, v.Name, v.Shape)
+			}
+		}
 		for k, c := range op.Call.Cases {
 			if !e.hasState(c.Fn) {
 				continue
@@ -74,6 +79,11 @@ func (e *emitter) stateBuilder(s *source, f *ir.Func) {
 	for _, op := range f.Body {
 		if name, ok := n.states[op]; ok {
 			e.stateField(s, sc, op, name)
+		}
+		for _, v := range op.Out {
+			if name, ok := n.kept[v]; ok {
+				s.line("st.%s = a.Later()", name)
+			}
 		}
 		if op.Call != nil {
 			e.stateCall(s, sc, n, op)

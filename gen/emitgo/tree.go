@@ -19,6 +19,7 @@ type node struct {
 	calls  map[*ir.Node][]string  // field of each case of a call
 	saved  map[*ir.Value]string   // fields of saved values
 	states map[*ir.Node]string    // fields of ops with state
+	kept   map[*ir.Value]string   // state fields of results that decoding computes once
 	consts map[*ir.Node]string    // fields of the model that hold constant tables
 }
 
@@ -41,11 +42,16 @@ var indexWord = regexp.MustCompile(`\{[a-z]\}|[0-9]+`)
 
 func (e *emitter) fieldsOf(f *ir.Func) *node {
 	n := &node{f: f, typ: camel(f.Name), params: map[*ir.Node]*paramSet{}, calls: map[*ir.Node][]string{},
-		saved: map[*ir.Value]string{}, states: map[*ir.Node]string{}, consts: map[*ir.Node]string{}}
+		saved: map[*ir.Value]string{}, states: map[*ir.Node]string{}, kept: map[*ir.Value]string{}, consts: map[*ir.Node]string{}}
 	var w, s, st fields
 	for _, op := range f.Body {
 		if op.Call != nil {
 			e.callFields(n, op, &w)
+			if op.Call.Once {
+				for _, v := range op.Out {
+					n.kept[v] = st.name(v.Name)
+				}
+			}
 			continue
 		}
 		if ps := op.Params(); len(ps) > 0 {
@@ -135,7 +141,7 @@ func (e *emitter) hasSaved(f *ir.Func) bool {
 }
 
 func (e *emitter) hasState(f *ir.Func) bool {
-	return e.has(f, func(_ *ir.Func, n *node) bool { return len(n.states) > 0 })
+	return e.has(f, func(_ *ir.Func, n *node) bool { return len(n.states)+len(n.kept) > 0 })
 }
 
 // weights prints weights.go: a struct for each function's tensors and the functions that declare them.

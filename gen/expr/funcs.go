@@ -65,6 +65,20 @@ var funcs = map[string]Func{
 		return Bool, nil
 	}, func(a []string, _ []Type) string { return "strings.HasPrefix(" + a[0] + ", " + a[1] + ")" },
 		func(a []any) (any, error) { return strings.HasPrefix(a[0].(string), a[1].(string)), nil }},
+	// after(s, sep): what follows the last sep in s, s itself when there is none.
+	"after": {func(a []Type) (Type, error) {
+		if len(a) != 2 || a[0] != String || a[1] != String {
+			return Invalid, fmt.Errorf("wants two strings")
+		}
+		return String, nil
+	}, func(a []string, _ []Type) string { return "nn.After(" + a[0] + ", " + a[1] + ")" },
+		func(a []any) (any, error) {
+			s, sep := a[0].(string), a[1].(string)
+			if i := strings.LastIndex(s, sep); i >= 0 {
+				return s[i+len(sep):], nil
+			}
+			return s, nil
+		}},
 	"choose": {func(a []Type) (Type, error) {
 		if len(a) != 3 || a[0] != Bool {
 			return Invalid, fmt.Errorf("wants choose(condition, then, otherwise)")

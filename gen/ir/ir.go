@@ -151,6 +151,7 @@ type Call struct {
 	Outs   []*Value   // for Grad: the forward outputs whose gradients come in, in order
 	Ins    []*Value   // for Grad: the forward inputs whose gradients go out, in order
 	Stream string     // "encoder" when the call runs over the encoder's batch
+	Once   bool       // decoding computes the results at the first step and keeps them
 	Grad   bool       // the call runs the backward functions of the cases
 }
 

@@ -10,7 +10,7 @@ import (
 
 // callKeys are the keys that a call may carry; on a @switch every other key is a case.
 var callKeys = map[string]bool{"prefix": true, "repeat": true, "from": true, "index": true, "if": true, "else": true,
-	"on": true, "stream": true}
+	"on": true, "stream": true, "once": true}
 
 // call lowers a line that calls functions of the spec.
 func (b *body) call(ln *spec.Line, ins []*ir.Value) {
@@ -36,6 +36,11 @@ func (b *body) call(ln *spec.Line, ins []*ir.Value) {
 			b.fail(ln.Pos, "@%s: stream=%s, want encoder", ln.Op, s)
 		}
 		c.Stream = s
+	}
+	if o, ok := ln.Attr("once"); ok {
+		if c.Once = o == "true"; !c.Once || c.Repeat != nil {
+			b.fail(ln.Pos, "@%s: once=%s, want once=true on a call without repeat", ln.Op, o)
+		}
 	}
 	for i, name := range names {
 		f := b.fn(name, ins, ln.Pos)

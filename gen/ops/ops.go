@@ -41,6 +41,7 @@ type Op struct {
 	Batch       bool               // the kernel reads the batch (positions, masks)
 	Keys        bool               // the kernel also reads the batch of its keys
 	Types       map[string]ir.Type // storage of outputs that differs from Act
+	ConstType   string             // its Go type in nn
 	Const       string             // the op reads a constant table made when the model is prepared: its constructor in nn
 	Struct      string             // Go struct of the runtime that holds the attributes; "" is Kernel+"Attrs"
 	Init        string             // how its weight starts: ones, zeros; "" is ones for formula ops, normal for kernels

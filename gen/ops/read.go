@@ -56,7 +56,12 @@ func (r *reader) read() {
 	r.signature(r.word("sig"), r.word("params"))
 	r.attrs(r.word("attr"))
 	o.Kernel, o.Object, o.State, o.Code = r.word("kernel"), r.word("object"), r.word("state"), r.word("rule")
-	o.Init, o.Const, o.Struct = r.word("init"), r.word("const"), r.word("struct")
+	o.Init, o.Struct = r.word("init"), r.word("struct")
+	if c := strings.Fields(r.word("const")); len(c) == 2 {
+		o.ConstType, o.Const = c[0], c[1]
+	} else if len(c) != 0 {
+		r.fail("const = %q, want \"Type NewType\"", strings.Join(c, " "))
+	}
 	o.Batch, o.Keys, o.NoGrad, o.View = r.flag("batch"), r.flag("keys"), r.flag("nograd"), r.flag("view")
 	for _, w := range strings.Fields(r.word("f32")) {
 		o.Types[w] = ir.F32

@@ -153,7 +153,7 @@ func (b *binding) build(p pattern) (ir.Shape, error) {
 
 func (b *binding) dim(e *expr.Expr) (ir.Dim, error) {
 	for _, n := range e.Names() {
-		if !b.known(n) {
+		if !b.known(n) && n != "B" && n != "T" { // unbound, these two are the batch's
 			return ir.Dim{}, fmt.Errorf("%s is not bound", n)
 		}
 	}

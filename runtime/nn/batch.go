@@ -17,6 +17,8 @@ type Batch struct {
 	KeySeg    gpu.Tensor // I32 [B S]
 	Base      gpu.Tensor // U32 [1]: index of the first query among the keys; the zero Tensor means 0
 	Labels    gpu.Tensor // I32 [B T], shifted already; Ignored where there is none
+	Types     gpu.Tensor // I32 [B T] token types; the zero Tensor means all 0
+	Fresh     bool       // the first step of a decoding
 	LossScale gpu.Tensor // F32 [1]: weight of each counted token, normally 1/count
 	Enc       *Batch     // the encoder's batch, of a decoder that attends to one; else nil
 }

@@ -165,3 +165,11 @@ func Each[T any](n int, f func(i int) T) []T {
 	}
 	return out
 }
+
+// After returns what follows the last sep in s, s itself when there is none.
+func After(s, sep string) string {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[i+len(sep):]
+	}
+	return s
+}

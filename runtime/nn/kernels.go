@@ -36,4 +36,7 @@ type Kernels struct {
 
 	// Rearrangements (structure.go).
 	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex gpu.Kernel
+
+	// Relative positions (relative.go).
+	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
 }

@@ -130,3 +130,11 @@ func (r *Recorder) Positions(b *Batch, a PositionsAttrs) gpu.Tensor {
 		[]uint32{uint32(y.Len()), uint32(int32(a.Offset))}, b.Pos, y)
 	return y
 }
+
+// TokenTypes returns the batch's token types [B, T], zeros when it has none.
+func (r *Recorder) TokenTypes(b *Batch) gpu.Tensor {
+	if b.Types.Valid() || r.Err() != nil {
+		return r.Retain(b.Types)
+	}
+	return r.zeros(gpu.I32, b.B, b.T)
+}

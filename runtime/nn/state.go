@@ -7,7 +7,40 @@ import (
 // State is one tensor that an op keeps between decoding steps. The zero State keeps nothing: the op then works on its input
 // alone, as in a forward pass without cache.
 type State struct {
-	t gpu.Tensor
+	t     gpu.Tensor
+	later *StateAlloc // allocate at the first use
+}
+
+// Later declares a state that gets its memory when Keep first fills it.
+func (a *StateAlloc) Later() State {
+	if a.dev == nil {
+		return State{}
+	}
+	return State{later: a}
+}
+
+// Fresh reports whether the recording must compute what Keep keeps: at the first step, and always without state.
+func (s *State) Fresh(b *Batch) bool { return b.Fresh || s.later == nil || !s.t.Valid() }
+
+// Kept is what Keep kept.
+func (s *State) Kept() gpu.Tensor { return s.t }
+
+// Keep copies x into the state for later steps and returns x.
+func (r *Recorder) Keep(s *State, x gpu.Tensor) gpu.Tensor {
+	if s.later == nil || r.Err() != nil {
+		return x
+	}
+	if !s.t.Valid() {
+		t, err := s.later.dev.Alloc(x.Type, x.Shape...)
+		if err != nil {
+			r.Fail(err)
+			return x
+		}
+		s.t = t
+		s.later.tensors = append(s.later.tensors, t)
+	}
+	r.Copy(s.t, x)
+	return x
 }
 
 // StateAlloc allocates the states of a decoding: B rows, up to S tokens a row.
@@ -54,7 +87,7 @@ func (a *StateAlloc) alloc(t gpu.DType, dims []int) State {
 	if err := a.zero(tensor); err != nil {
 		a.err = err
 	}
-	return State{tensor}
+	return State{t: tensor}
 }
 
 func (a *StateAlloc) zero(t gpu.Tensor) error {
