@@ -13,6 +13,7 @@ type attentionArgs struct {
 	scale, softcap                float64
 	causal                        bool
 	window                        int
+	drop                          dropout
 	B, T, S, H, K, E, V, G, biasB int
 }
 
@@ -29,6 +30,7 @@ func newAttentionArgs(c *Call) (*attentionArgs, error) {
 	a.softcap, _ = c.Attr["softcap"].(float64)
 	a.causal, _ = c.Attr["causal"].(bool)
 	a.window, _ = c.Attr["window"].(int)
+	a.drop = newDropout(c)
 	a.B, a.T, a.H, a.E = a.q.Shape[0], a.q.Shape[1], a.q.Shape[2], a.q.Shape[3]
 	a.S, a.K, a.V = a.k.Shape[1], a.k.Shape[2], a.v.Shape[3]
 	if a.K == 0 || a.H%a.K != 0 {
@@ -59,6 +61,11 @@ func (a *attentionArgs) seen(b, t, s int) bool {
 		yes = yes && place-s < a.window && s-place < a.window
 	}
 	return yes
+}
+
+// kept is the factor of a weight: 1, or with dropout 0 or 1/(1-p).
+func (a *attentionArgs) kept(b, h, t, s int) float64 {
+	return a.drop.factor(uint32(s/8), uint32(t), uint32(b*a.H+h), s%8)
 }
 
 func (a *attentionArgs) qAt(b, t, h int) []float64 { return row(a.q, (b*a.T+t)*a.H+h) }
@@ -123,7 +130,7 @@ func attention(c *Call) ([]*Array, error) {
 		lse.Data[(b*a.H+h)*a.T+t] = l
 		out := row(y, (b*a.T+t)*a.H+h)
 		for s, w := range p {
-			axpy(out, w, a.vAt(b, s, h))
+			axpy(out, w*a.kept(b, h, t, s), a.vAt(b, s, h))
 		}
 	})
 	return []*Array{y, lse}, nil
@@ -153,12 +160,12 @@ func attentionGrad(c *Call) ([]*Array, error) {
 		g := row(dy, (b*a.T+t)*a.H+h)
 		dp, mean := make([]float64, a.S), 0.0
 		for s, w := range p {
-			dp[s] = dot(g, a.vAt(b, s, h))
+			dp[s] = dot(g, a.vAt(b, s, h)) * a.kept(b, h, t, s)
 			mean += w * dp[s]
 		}
 		for s, w := range p {
 			key := (b*a.S+s)*a.K + h/a.G
-			axpy(row(dv, key), w, g)
+			axpy(row(dv, key), w*a.kept(b, h, t, s), g)
 			d := w * (dp[s] - mean)
 			if dbias != nil {
 				dbias.Data[a.biasAt(b, h, t, s)] += d

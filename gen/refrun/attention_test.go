@@ -26,6 +26,7 @@ func TestAttentionGradients(t *testing.T) {
 		{"plain", map[string]any{"scale": 0.7}, 0, false, false},
 		{"causal window sinks", map[string]any{"scale": 0.7, "causal": true, "window": 2}, 0, true, false},
 		{"softcap bias slopes", map[string]any{"scale": 1.3, "softcap": 2.0}, 1, false, true},
+		{"dropout", map[string]any{"scale": 0.7, "dropout": 0.4, "seed0": 1, "key": 3}, 0, true, false},
 		{"batch bias sinks", map[string]any{"scale": 1.3, "causal": true}, B, true, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -79,5 +80,25 @@ func compare(t *testing.T, call *Call, i int, g *Array) {
 		if math.Abs(g.Data[n]-want) > 1e-8 {
 			t.Errorf("input %d element %d: gradient %g, central difference %g", i, n, g.Data[n], want)
 		}
+	}
+}
+
+// TestPhilox has known answers of the generator's authors.
+func TestPhilox(t *testing.T) {
+	const all = 0xffffffff
+	for _, c := range []struct {
+		name    string
+		counter [4]uint32
+		key     [2]uint32
+		want    [4]uint32
+	}{
+		{"zeros", [4]uint32{}, [2]uint32{}, [4]uint32{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+		{"ones", [4]uint32{all, all, all, all}, [2]uint32{all, all}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := philox(c.counter, c.key); got != c.want {
+				t.Errorf("%08x, want %08x", got, c.want)
+			}
+		})
 	}
 }

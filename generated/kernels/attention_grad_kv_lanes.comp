@@ -404,11 +404,12 @@ layout(binding = 4, std430) readonly buffer KeySegBlock { int keySeg[]; };
 layout(binding = 5, std430) readonly buffer BaseBlock { uint base[]; };
 layout(binding = 6, std430) readonly buffer BiasBlock { float bias[]; };
 layout(binding = 7, std430) readonly buffer SlopesBlock { float slopes[]; };
+layout(binding = 8, std430) readonly buffer SeedBlock { uint seed[]; };
 
-layout(constant_id = 108) const uint dyType = 0;
-layout(binding = 8, std430) readonly buffer DyWords { uint dyWord[]; };
-layout(binding = 8, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
-layout(binding = 8, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
+layout(constant_id = 109) const uint dyType = 0;
+layout(binding = 9, std430) readonly buffer DyWords { uint dyWord[]; };
+layout(binding = 9, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
+layout(binding = 9, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
 
 float dy(uint i) {
     if (dyType == F32) return uintBitsToFloat(dyWord[i]);
@@ -431,13 +432,13 @@ void dy8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(dyType, w.z), unpack2(dyType, w.w));
 }
 
-layout(binding = 9, std430) readonly buffer LseBlock { float lse[]; };
-layout(binding = 10, std430) readonly buffer DeltaBlock { float delta[]; };
+layout(binding = 10, std430) readonly buffer LseBlock { float lse[]; };
+layout(binding = 11, std430) readonly buffer DeltaBlock { float delta[]; };
 
-layout(constant_id = 111) const uint dkType = 0;
-layout(binding = 11, std430) writeonly buffer DkWords { uint dkWord[]; };
-layout(binding = 11, std430) writeonly buffer DkPairs { uvec2 dkPair[]; };
-layout(binding = 11, std430) writeonly buffer DkQuads { uvec4 dkQuad[]; };
+layout(constant_id = 112) const uint dkType = 0;
+layout(binding = 12, std430) writeonly buffer DkWords { uint dkWord[]; };
+layout(binding = 12, std430) writeonly buffer DkPairs { uvec2 dkPair[]; };
+layout(binding = 12, std430) writeonly buffer DkQuads { uvec4 dkQuad[]; };
 
 void setDk(uint i, float v) { dkWord[i] = floatBitsToUint(v); }
 void setDk2(uint i, vec2 v) {
@@ -449,10 +450,10 @@ void setDk4(uint i, vec4 v) {
     else dkPair[i] = uvec2(pack2(dkType, v.xy), pack2(dkType, v.zw));
 }
 
-layout(constant_id = 112) const uint dvType = 0;
-layout(binding = 12, std430) writeonly buffer DvWords { uint dvWord[]; };
-layout(binding = 12, std430) writeonly buffer DvPairs { uvec2 dvPair[]; };
-layout(binding = 12, std430) writeonly buffer DvQuads { uvec4 dvQuad[]; };
+layout(constant_id = 113) const uint dvType = 0;
+layout(binding = 13, std430) writeonly buffer DvWords { uint dvWord[]; };
+layout(binding = 13, std430) writeonly buffer DvPairs { uvec2 dvPair[]; };
+layout(binding = 13, std430) writeonly buffer DvQuads { uvec4 dvQuad[]; };
 
 void setDv(uint i, float v) { dvWord[i] = floatBitsToUint(v); }
 void setDv2(uint i, vec2 v) {
@@ -473,6 +474,7 @@ layout(constant_id = 4) const uint FLAGS = 0;   // what the logit and the mask c
 const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (FLAGS & 4u) != 0u;
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
+const bool DROPOUT = (FLAGS & 512u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
@@ -483,6 +485,9 @@ layout(push_constant) uniform Push {
     uint biasBatches;      // 1: the bias is shared by the batch
     uint splits;           // parts of the keys, each done by another workgroup
     float scale, softcap;
+    uint dropKey, keep;    // dropout: number of the op; weights kept of 65536
+    uint chunk;            // dropout: index in the whole batch of the bound tensors' first row
+    float boost;           // dropout: factor of kept weights
 };
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
@@ -542,6 +547,28 @@ float logit(float x, uint b, uint h, uint t, uint s, int base) {
     if (BIAS) x += bias[biasAt(b, h, t, s)];
     if (SLOPES) x -= slopes[h] * float(abs(int(t) + base - int(s)));
     return x;
+}
+
+// philox is Philox4x32-10: four random words for a counter and a key.
+// Source: Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3.
+uvec4 philox(uvec4 counter, uvec2 k) {
+    for (int round = 0; round < 10; round++) {
+        uint hi0, lo0, hi1, lo1;
+        umulExtended(0xD2511F53u, counter.x, hi0, lo0);
+        umulExtended(0xCD9E8D57u, counter.z, hi1, lo1);
+        counter = uvec4(hi1 ^ counter.y ^ k.x, lo1, hi0 ^ counter.w ^ k.y, lo0);
+        k += uvec2(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return counter;
+}
+
+// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every kernel.
+vec4 kept(uint b, uint h, uint t, uint i) {
+    if (!DROPOUT) return vec4(1.0);
+    const uvec4 w = philox(uvec4(i / 2, t, (chunk + b) * K * GROUP + h, dropKey), uvec2(seed[0], seed[1]));
+    const uvec2 v = (i & 1u) == 0u ? w.xy : w.zw;
+    const uvec4 draws = uvec4(v.x & 0xffffu, v.x >> 16, v.y & 0xffffu, v.y >> 16);
+    return mix(vec4(0.0), vec4(boost), lessThan(draws, uvec4(keep)));
 }
 
 // qRow reads elements 4i .. 4i+3 of a row of E; those beyond the row are 0.
@@ -643,8 +670,10 @@ void main() {
             const uint q_ = min(r + i, range.y - 1), t = q_ / GROUP, at = statRow(b, j, q_);
             const bool yes = r + i < range.y && seen(int(t) + offset, int(s), segOf(b, t), mySeg);
             const float x = capped(p[i]);
+            const float factor = DROPOUT ? kept(b, head(j, q_), t, s / 4)[s % 4] : 1.0;
             p[i] = yes ? expNeg(logit(x, b, head(j, q_), t, s, offset) - lse[at]) : 0.0;
-            dp[i] = p[i] * (dp[i] - delta[at]) * capSlope(x) * scale;
+            dp[i] = p[i] * (dp[i] * factor - delta[at]) * capSlope(x) * scale;
+            p[i] *= factor;
         }
         [[unroll]] for (uint d = 0; d < V4; d++) {
             vec4 a = dValue[d];

@@ -401,11 +401,12 @@ layout(binding = 4, std430) readonly buffer KeySegBlock { int keySeg[]; };
 layout(binding = 5, std430) readonly buffer BaseBlock { uint base[]; };
 layout(binding = 6, std430) readonly buffer BiasBlock { float bias[]; };
 layout(binding = 7, std430) readonly buffer SlopesBlock { float slopes[]; };
+layout(binding = 8, std430) readonly buffer SeedBlock { uint seed[]; };
 
-layout(constant_id = 108) const uint dyType = 0;
-layout(binding = 8, std430) readonly buffer DyWords { uint dyWord[]; };
-layout(binding = 8, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
-layout(binding = 8, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
+layout(constant_id = 109) const uint dyType = 0;
+layout(binding = 9, std430) readonly buffer DyWords { uint dyWord[]; };
+layout(binding = 9, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
+layout(binding = 9, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
 
 float dy(uint i) {
     if (dyType == F32) return uintBitsToFloat(dyWord[i]);
@@ -428,13 +429,13 @@ void dy8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(dyType, w.z), unpack2(dyType, w.w));
 }
 
-layout(binding = 9, std430) readonly buffer LseBlock { float lse[]; };
-layout(binding = 10, std430) readonly buffer DeltaBlock { float delta[]; };
+layout(binding = 10, std430) readonly buffer LseBlock { float lse[]; };
+layout(binding = 11, std430) readonly buffer DeltaBlock { float delta[]; };
 
-layout(constant_id = 111) const uint dkType = 0;
-layout(binding = 11, std430) writeonly buffer DkWords { uint dkWord[]; };
-layout(binding = 11, std430) writeonly buffer DkPairs { uvec2 dkPair[]; };
-layout(binding = 11, std430) writeonly buffer DkQuads { uvec4 dkQuad[]; };
+layout(constant_id = 112) const uint dkType = 0;
+layout(binding = 12, std430) writeonly buffer DkWords { uint dkWord[]; };
+layout(binding = 12, std430) writeonly buffer DkPairs { uvec2 dkPair[]; };
+layout(binding = 12, std430) writeonly buffer DkQuads { uvec4 dkQuad[]; };
 
 void setDk(uint i, float v) { dkWord[i] = floatBitsToUint(v); }
 void setDk2(uint i, vec2 v) {
@@ -446,10 +447,10 @@ void setDk4(uint i, vec4 v) {
     else dkPair[i] = uvec2(pack2(dkType, v.xy), pack2(dkType, v.zw));
 }
 
-layout(constant_id = 112) const uint dvType = 0;
-layout(binding = 12, std430) writeonly buffer DvWords { uint dvWord[]; };
-layout(binding = 12, std430) writeonly buffer DvPairs { uvec2 dvPair[]; };
-layout(binding = 12, std430) writeonly buffer DvQuads { uvec4 dvQuad[]; };
+layout(constant_id = 113) const uint dvType = 0;
+layout(binding = 13, std430) writeonly buffer DvWords { uint dvWord[]; };
+layout(binding = 13, std430) writeonly buffer DvPairs { uvec2 dvPair[]; };
+layout(binding = 13, std430) writeonly buffer DvQuads { uvec4 dvQuad[]; };
 
 void setDv(uint i, float v) { dvWord[i] = floatBitsToUint(v); }
 void setDv2(uint i, vec2 v) {
@@ -470,6 +471,7 @@ layout(constant_id = 4) const uint FLAGS = 0;   // what the logit and the mask c
 const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (FLAGS & 4u) != 0u;
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
+const bool DROPOUT = (FLAGS & 512u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
@@ -480,6 +482,9 @@ layout(push_constant) uniform Push {
     uint biasBatches;      // 1: the bias is shared by the batch
     uint splits;           // parts of the keys, each done by another workgroup
     float scale, softcap;
+    uint dropKey, keep;    // dropout: number of the op; weights kept of 65536
+    uint chunk;            // dropout: index in the whole batch of the bound tensors' first row
+    float boost;           // dropout: factor of kept weights
 };
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
@@ -539,6 +544,28 @@ float logit(float x, uint b, uint h, uint t, uint s, int base) {
     if (BIAS) x += bias[biasAt(b, h, t, s)];
     if (SLOPES) x -= slopes[h] * float(abs(int(t) + base - int(s)));
     return x;
+}
+
+// philox is Philox4x32-10: four random words for a counter and a key.
+// Source: Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3.
+uvec4 philox(uvec4 counter, uvec2 k) {
+    for (int round = 0; round < 10; round++) {
+        uint hi0, lo0, hi1, lo1;
+        umulExtended(0xD2511F53u, counter.x, hi0, lo0);
+        umulExtended(0xCD9E8D57u, counter.z, hi1, lo1);
+        counter = uvec4(hi1 ^ counter.y ^ k.x, lo1, hi0 ^ counter.w ^ k.y, lo0);
+        k += uvec2(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return counter;
+}
+
+// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every kernel.
+vec4 kept(uint b, uint h, uint t, uint i) {
+    if (!DROPOUT) return vec4(1.0);
+    const uvec4 w = philox(uvec4(i / 2, t, (chunk + b) * K * GROUP + h, dropKey), uvec2(seed[0], seed[1]));
+    const uvec2 v = (i & 1u) == 0u ? w.xy : w.zw;
+    const uvec4 draws = uvec4(v.x & 0xffffu, v.x >> 16, v.y & 0xffffu, v.y >> 16);
+    return mix(vec4(0.0), vec4(boost), lessThan(draws, uvec4(keep)));
 }
 
 // Tile machinery: a workgroup holds a tile of ROWS x COLS logits, lane (ty, tx) the 4 * HIGH rows from 4 * HIGH * ty and
@@ -692,12 +719,15 @@ void main() {
             const uint r = min(r0 + 4 * TX + c, range.y - 1), t = r / GROUP, h = head(j, r), at = statRow(b, j, r);
             const int qSeg = segOf(b, t);
             const float norm = lse[at], total = delta[at];
+            vec4 factor[HIGH];
+            [[unroll]] for (uint g = 0; g < HIGH; g++) factor[g] = kept(b, h, t, s0 / 4 + TY * HIGH + g);
             [[unroll]] for (uint i = 0; i < 4 * HIGH; i++) {
                 const uint s = min(s0 + ROW(i), S - 1);
                 const bool yes = r0 + 4 * TX + c < range.y && seen(int(t) + offset, int(s), qSeg, keySegOf(b, s));
                 const float x = capped(p[i][c]);
                 p[i][c] = yes ? expNeg(logit(x, b, h, t, s, offset) - norm) : 0.0;
-                dp[i][c] = p[i][c] * (dp[i][c] - total) * capSlope(x) * scale;
+                dp[i][c] = p[i][c] * (dp[i][c] * factor[i / 4][i % 4] - total) * capSlope(x) * scale;
+                p[i][c] *= factor[i / 4][i % 4];
             }
         }
         if ((OUT & 2u) != 0u) {

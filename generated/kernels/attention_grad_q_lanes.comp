@@ -405,11 +405,12 @@ layout(binding = 4, std430) readonly buffer KeySegBlock { int keySeg[]; };
 layout(binding = 5, std430) readonly buffer BaseBlock { uint base[]; };
 layout(binding = 6, std430) readonly buffer BiasBlock { float bias[]; };
 layout(binding = 7, std430) readonly buffer SlopesBlock { float slopes[]; };
+layout(binding = 8, std430) readonly buffer SeedBlock { uint seed[]; };
 
-layout(constant_id = 108) const uint yType = 0;
-layout(binding = 8, std430) readonly buffer YWords { uint yWord[]; };
-layout(binding = 8, std430) readonly buffer YPairs { uvec2 yPair[]; };
-layout(binding = 8, std430) readonly buffer YQuads { uvec4 yQuad[]; };
+layout(constant_id = 109) const uint yType = 0;
+layout(binding = 9, std430) readonly buffer YWords { uint yWord[]; };
+layout(binding = 9, std430) readonly buffer YPairs { uvec2 yPair[]; };
+layout(binding = 9, std430) readonly buffer YQuads { uvec4 yQuad[]; };
 
 float y(uint i) {
     if (yType == F32) return uintBitsToFloat(yWord[i]);
@@ -432,10 +433,10 @@ void y8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(yType, w.z), unpack2(yType, w.w));
 }
 
-layout(constant_id = 109) const uint dyType = 0;
-layout(binding = 9, std430) readonly buffer DyWords { uint dyWord[]; };
-layout(binding = 9, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
-layout(binding = 9, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
+layout(constant_id = 110) const uint dyType = 0;
+layout(binding = 10, std430) readonly buffer DyWords { uint dyWord[]; };
+layout(binding = 10, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
+layout(binding = 10, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
 
 float dy(uint i) {
     if (dyType == F32) return uintBitsToFloat(dyWord[i]);
@@ -458,13 +459,13 @@ void dy8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(dyType, w.z), unpack2(dyType, w.w));
 }
 
-layout(binding = 10, std430) readonly buffer LseBlock { float lse[]; };
-layout(binding = 11, std430) writeonly buffer DeltaBlock { float delta[]; };
+layout(binding = 11, std430) readonly buffer LseBlock { float lse[]; };
+layout(binding = 12, std430) writeonly buffer DeltaBlock { float delta[]; };
 
-layout(constant_id = 112) const uint dqType = 0;
-layout(binding = 12, std430) writeonly buffer DqWords { uint dqWord[]; };
-layout(binding = 12, std430) writeonly buffer DqPairs { uvec2 dqPair[]; };
-layout(binding = 12, std430) writeonly buffer DqQuads { uvec4 dqQuad[]; };
+layout(constant_id = 113) const uint dqType = 0;
+layout(binding = 13, std430) writeonly buffer DqWords { uint dqWord[]; };
+layout(binding = 13, std430) writeonly buffer DqPairs { uvec2 dqPair[]; };
+layout(binding = 13, std430) writeonly buffer DqQuads { uvec4 dqQuad[]; };
 
 void setDq(uint i, float v) { dqWord[i] = floatBitsToUint(v); }
 void setDq2(uint i, vec2 v) {
@@ -476,7 +477,7 @@ void setDq4(uint i, vec4 v) {
     else dqPair[i] = uvec2(pack2(dqType, v.xy), pack2(dqType, v.zw));
 }
 
-layout(binding = 13, std430) buffer DbiasBlock { float dbias[]; };
+layout(binding = 14, std430) buffer DbiasBlock { float dbias[]; };
 // What all attention kernels share: sizes, the mask rule and the logit. Query heads that share a kv head are packed as
 // rows of one matrix: row r of kv head j is token r / GROUP, head j * GROUP + r % GROUP.
 layout(constant_id = 1) const uint E = 64;      // width of q and k
@@ -486,6 +487,7 @@ layout(constant_id = 4) const uint FLAGS = 0;   // what the logit and the mask c
 const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (FLAGS & 4u) != 0u;
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
+const bool DROPOUT = (FLAGS & 512u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
@@ -496,6 +498,9 @@ layout(push_constant) uniform Push {
     uint biasBatches;      // 1: the bias is shared by the batch
     uint splits;           // parts of the keys, each done by another workgroup
     float scale, softcap;
+    uint dropKey, keep;    // dropout: number of the op; weights kept of 65536
+    uint chunk;            // dropout: index in the whole batch of the bound tensors' first row
+    float boost;           // dropout: factor of kept weights
 };
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
@@ -555,6 +560,28 @@ float logit(float x, uint b, uint h, uint t, uint s, int base) {
     if (BIAS) x += bias[biasAt(b, h, t, s)];
     if (SLOPES) x -= slopes[h] * float(abs(int(t) + base - int(s)));
     return x;
+}
+
+// philox is Philox4x32-10: four random words for a counter and a key.
+// Source: Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3.
+uvec4 philox(uvec4 counter, uvec2 k) {
+    for (int round = 0; round < 10; round++) {
+        uint hi0, lo0, hi1, lo1;
+        umulExtended(0xD2511F53u, counter.x, hi0, lo0);
+        umulExtended(0xCD9E8D57u, counter.z, hi1, lo1);
+        counter = uvec4(hi1 ^ counter.y ^ k.x, lo1, hi0 ^ counter.w ^ k.y, lo0);
+        k += uvec2(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return counter;
+}
+
+// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every kernel.
+vec4 kept(uint b, uint h, uint t, uint i) {
+    if (!DROPOUT) return vec4(1.0);
+    const uvec4 w = philox(uvec4(i / 2, t, (chunk + b) * K * GROUP + h, dropKey), uvec2(seed[0], seed[1]));
+    const uvec2 v = (i & 1u) == 0u ? w.xy : w.zw;
+    const uvec4 draws = uvec4(v.x & 0xffffu, v.x >> 16, v.y & 0xffffu, v.y >> 16);
+    return mix(vec4(0.0), vec4(boost), lessThan(draws, uvec4(keep)));
 }
 
 // qRow reads elements 4i .. 4i+3 of a row of E; those beyond the row are 0.
@@ -629,7 +656,7 @@ void main() {
     if (!idle) delta[statRow(b, j, r)] = total;
 
     const uvec2 range = keyRange(int(first / GROUP) + offset, int(last / GROUP) + offset);
-    for (uint s = range.x; s < range.y; s += KEYS) {
+    for (uint s = range.x / KEYS * KEYS; s < range.y; s += KEYS) {
         float p[KEYS], dp[KEYS];
         vec4 keys[KEYS][EN], values[KEYS][VN];
         [[unroll]] for (uint i = 0; i < KEYS; i++) {
@@ -656,6 +683,10 @@ void main() {
                 dp[i] += grad[d].z * value.z;
                 dp[i] += grad[d].w * value.w;
             }
+        }
+        if (DROPOUT) {
+            const vec4 factor = kept(b, h, t, s / 4);
+            [[unroll]] for (uint i = 0; i < KEYS; i++) dp[i] *= factor[(s + i) % 4];
         }
         [[unroll]] for (uint i = 0; i < KEYS; i++) {
             const uint key = min(s + i, S - 1);

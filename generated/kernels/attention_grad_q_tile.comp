@@ -401,11 +401,12 @@ layout(binding = 4, std430) readonly buffer KeySegBlock { int keySeg[]; };
 layout(binding = 5, std430) readonly buffer BaseBlock { uint base[]; };
 layout(binding = 6, std430) readonly buffer BiasBlock { float bias[]; };
 layout(binding = 7, std430) readonly buffer SlopesBlock { float slopes[]; };
+layout(binding = 8, std430) readonly buffer SeedBlock { uint seed[]; };
 
-layout(constant_id = 108) const uint yType = 0;
-layout(binding = 8, std430) readonly buffer YWords { uint yWord[]; };
-layout(binding = 8, std430) readonly buffer YPairs { uvec2 yPair[]; };
-layout(binding = 8, std430) readonly buffer YQuads { uvec4 yQuad[]; };
+layout(constant_id = 109) const uint yType = 0;
+layout(binding = 9, std430) readonly buffer YWords { uint yWord[]; };
+layout(binding = 9, std430) readonly buffer YPairs { uvec2 yPair[]; };
+layout(binding = 9, std430) readonly buffer YQuads { uvec4 yQuad[]; };
 
 float y(uint i) {
     if (yType == F32) return uintBitsToFloat(yWord[i]);
@@ -428,10 +429,10 @@ void y8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(yType, w.z), unpack2(yType, w.w));
 }
 
-layout(constant_id = 109) const uint dyType = 0;
-layout(binding = 9, std430) readonly buffer DyWords { uint dyWord[]; };
-layout(binding = 9, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
-layout(binding = 9, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
+layout(constant_id = 110) const uint dyType = 0;
+layout(binding = 10, std430) readonly buffer DyWords { uint dyWord[]; };
+layout(binding = 10, std430) readonly buffer DyPairs { uvec2 dyPair[]; };
+layout(binding = 10, std430) readonly buffer DyQuads { uvec4 dyQuad[]; };
 
 float dy(uint i) {
     if (dyType == F32) return uintBitsToFloat(dyWord[i]);
@@ -454,13 +455,13 @@ void dy8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(dyType, w.z), unpack2(dyType, w.w));
 }
 
-layout(binding = 10, std430) readonly buffer LseBlock { float lse[]; };
-layout(binding = 11, std430) writeonly buffer DeltaBlock { float delta[]; };
+layout(binding = 11, std430) readonly buffer LseBlock { float lse[]; };
+layout(binding = 12, std430) writeonly buffer DeltaBlock { float delta[]; };
 
-layout(constant_id = 112) const uint dqType = 0;
-layout(binding = 12, std430) writeonly buffer DqWords { uint dqWord[]; };
-layout(binding = 12, std430) writeonly buffer DqPairs { uvec2 dqPair[]; };
-layout(binding = 12, std430) writeonly buffer DqQuads { uvec4 dqQuad[]; };
+layout(constant_id = 113) const uint dqType = 0;
+layout(binding = 13, std430) writeonly buffer DqWords { uint dqWord[]; };
+layout(binding = 13, std430) writeonly buffer DqPairs { uvec2 dqPair[]; };
+layout(binding = 13, std430) writeonly buffer DqQuads { uvec4 dqQuad[]; };
 
 void setDq(uint i, float v) { dqWord[i] = floatBitsToUint(v); }
 void setDq2(uint i, vec2 v) {
@@ -472,7 +473,7 @@ void setDq4(uint i, vec4 v) {
     else dqPair[i] = uvec2(pack2(dqType, v.xy), pack2(dqType, v.zw));
 }
 
-layout(binding = 13, std430) buffer DbiasBlock { float dbias[]; };
+layout(binding = 14, std430) buffer DbiasBlock { float dbias[]; };
 // What all attention kernels share: sizes, the mask rule and the logit. Query heads that share a kv head are packed as
 // rows of one matrix: row r of kv head j is token r / GROUP, head j * GROUP + r % GROUP.
 layout(constant_id = 1) const uint E = 64;      // width of q and k
@@ -482,6 +483,7 @@ layout(constant_id = 4) const uint FLAGS = 0;   // what the logit and the mask c
 const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (FLAGS & 4u) != 0u;
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
+const bool DROPOUT = (FLAGS & 512u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
@@ -492,6 +494,9 @@ layout(push_constant) uniform Push {
     uint biasBatches;      // 1: the bias is shared by the batch
     uint splits;           // parts of the keys, each done by another workgroup
     float scale, softcap;
+    uint dropKey, keep;    // dropout: number of the op; weights kept of 65536
+    uint chunk;            // dropout: index in the whole batch of the bound tensors' first row
+    float boost;           // dropout: factor of kept weights
 };
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
@@ -551,6 +556,28 @@ float logit(float x, uint b, uint h, uint t, uint s, int base) {
     if (BIAS) x += bias[biasAt(b, h, t, s)];
     if (SLOPES) x -= slopes[h] * float(abs(int(t) + base - int(s)));
     return x;
+}
+
+// philox is Philox4x32-10: four random words for a counter and a key.
+// Source: Salmon et al. 2011, Parallel random numbers: as easy as 1, 2, 3.
+uvec4 philox(uvec4 counter, uvec2 k) {
+    for (int round = 0; round < 10; round++) {
+        uint hi0, lo0, hi1, lo1;
+        umulExtended(0xD2511F53u, counter.x, hi0, lo0);
+        umulExtended(0xCD9E8D57u, counter.z, hi1, lo1);
+        counter = uvec4(hi1 ^ counter.y ^ k.x, lo1, hi0 ^ counter.w ^ k.y, lo0);
+        k += uvec2(0x9E3779B9u, 0xBB67AE85u);
+    }
+    return counter;
+}
+
+// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every kernel.
+vec4 kept(uint b, uint h, uint t, uint i) {
+    if (!DROPOUT) return vec4(1.0);
+    const uvec4 w = philox(uvec4(i / 2, t, (chunk + b) * K * GROUP + h, dropKey), uvec2(seed[0], seed[1]));
+    const uvec2 v = (i & 1u) == 0u ? w.xy : w.zw;
+    const uvec4 draws = uvec4(v.x & 0xffffu, v.x >> 16, v.y & 0xffffu, v.y >> 16);
+    return mix(vec4(0.0), vec4(boost), lessThan(draws, uvec4(keep)));
 }
 
 // Tile machinery: a workgroup holds a tile of ROWS x COLS logits, lane (ty, tx) the 4 * HIGH rows from 4 * HIGH * ty and
@@ -720,6 +747,7 @@ void main() {
         [[unroll]] for (uint i = 0; i < 4 * HIGH; i++) {
             const uint r = min(row0 + ROW(i), rows - 1), t = r / GROUP, h = head(j, r);
             const int qSeg = segOf(b, t);
+            dp[i] *= kept(b, h, t, s0 / 4 + TX);
             [[unroll]] for (uint c = 0; c < 4; c++) {
                 const uint s = s0 + 4 * TX + c;
                 const bool yes = row0 + ROW(i) < rows && s < range.y && seen(int(t) + offset, int(s), qSeg, kSeg[c]);

@@ -13,8 +13,8 @@ type AttentionAttrs struct {
 	Window  int        // > 0: and only those nearer than Window positions, on both sides unless causal
 	Softcap float32    // > 0: scaled products are bounded to softcap * tanh(x / softcap)
 	Slopes  gpu.Tensor // F32 [H], ALiBi: slope * |distance| is subtracted; the zero Tensor means none
-	Dropout float32    // probability of dropping a weight in training
-	Key     uint32     // keeps the random numbers of different layers apart
+	Dropout float32    // probability of dropping a weight in training; the numbers come from Recorder.Seed
+	Key     uint32     // keeps the random numbers of different attentions apart; the same for the gradient
 }
 
 // Attention is y = softmax(capped(scale q k^T) + bias - alibi, masked by the rule of Batch) v for groups of query heads that
@@ -81,7 +81,12 @@ func (r *Recorder) keySplits(n *attentionCall, rows int) int {
 
 // attentionRows dispatches a kernel over the batch, in chunks where one binding cannot reach all of it.
 func (r *Recorder) attentionRows(k *gpu.Kernel, n *attentionCall, groups func(batch int) int, spec []uint32, binds []gpu.Bind) {
-	r.DispatchRows(k, n.B, groups, spec, func(batch int) []uint32 { return n.push(0, groups(batch)) }, binds...)
+	done := 0 // rows of the batch in the chunks before
+	r.DispatchRows(k, n.B, groups, spec, func(batch int) []uint32 {
+		push := n.push(0, groups(batch), done)
+		done += batch
+		return push
+	}, binds...)
 }
 
 // lanesFor tells whether the kernels for CPU drivers are used: they keep whole rows in registers and shuffle.
@@ -102,9 +107,9 @@ func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) 
 }
 
 // push is the push-constant block of lib/attention.glsl.
-func (n *attentionCall) push(batch, groups int) []uint32 {
+func (n *attentionCall) push(batch, groups, chunk int) []uint32 {
 	return []uint32{uint32(n.T), uint32(n.S), uint32(n.K), uint32(batch), uint32(groups), uint32(n.window), uint32(n.biasBatches),
-		uint32(n.splits), math.Float32bits(n.scale), math.Float32bits(n.softcap)}
+		uint32(n.splits), math.Float32bits(n.scale), math.Float32bits(n.softcap), n.key, n.keep, uint32(chunk), math.Float32bits(n.boost)}
 }
 
 // spec is the specialization of lib/attention.glsl: lanes, the common constants, and the kernel's own.
@@ -112,10 +117,10 @@ func (n *attentionCall) spec(lanes uint32, own ...uint32) []uint32 {
 	return append([]uint32{lanes, uint32(n.E), uint32(n.V), uint32(n.G), n.flags}, own...)
 }
 
-// inputs are bindings 0 to 7 of every attention kernel.
+// inputs are bindings 0 to 8 of every attention kernel.
 func (n *attentionCall) inputs() []gpu.Bind {
 	return []gpu.Bind{{T: n.q, PerRow: true}, {T: n.k, PerRow: true}, {T: n.v, PerRow: true}, {T: n.seg, PerRow: true},
-		{T: n.keySeg, PerRow: true}, {T: n.base}, {T: n.bias, PerRow: n.biasBatches > 1}, {T: n.slopes}}
+		{T: n.keySeg, PerRow: true}, {T: n.base}, {T: n.bias, PerRow: n.biasBatches > 1}, {T: n.slopes}, {T: n.seed}}
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

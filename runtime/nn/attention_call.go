@@ -17,6 +17,9 @@ type attentionCall struct {
 	window, biasBatches    int
 	splits                 int
 	scale, softcap         float32
+	seed                   gpu.Tensor
+	key, keep              uint32
+	boost                  float32
 }
 
 // The bits of FLAGS.
@@ -30,6 +33,7 @@ const (
 	flagBase
 	flagSeg
 	flagKeySeg
+	flagDropout
 )
 
 // attentionCall checks shapes and types, so that no kernel reads outside a tensor.
@@ -61,7 +65,26 @@ func (r *Recorder) attentionCall(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor
 	if err := n.bits(b, sinks, a); err != nil {
 		return nil, err
 	}
-	return n, n.storage(r, a)
+	if err := n.dropout(r, a); err != nil {
+		return nil, err
+	}
+	return n, n.storage(r)
+}
+
+// dropout switches the dropping of weights on while training.
+func (n *attentionCall) dropout(r *Recorder, a AttentionAttrs) error {
+	if a.Dropout == 0 || !r.Training {
+		return nil
+	}
+	if !(a.Dropout > 0 && a.Dropout < 1) {
+		return fmt.Errorf("attention: dropout with probability %g, want at least 0 and less than 1", a.Dropout)
+	}
+	if r.Seed.Type != gpu.U32 || r.Seed.Len() != 2 {
+		return fmt.Errorf("attention: dropout while training needs Recorder.Seed, U32 [2]; it is %v", r.Seed)
+	}
+	n.flags |= flagDropout
+	n.seed, n.key, n.keep, n.boost = r.Seed, a.Key, uint32((1-a.Dropout)*65536), 1/(1-a.Dropout)
+	return nil
 }
 
 // bits sets the flags and what goes with each.
@@ -95,7 +118,7 @@ func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error
 }
 
 // storage checks element types, and what rows of 16-bit elements need.
-func (n *attentionCall) storage(r *Recorder, a AttentionAttrs) error {
+func (n *attentionCall) storage(r *Recorder) error {
 	for _, t := range []gpu.Tensor{n.bias, n.slopes} {
 		if t.Shape != nil && t.Type != gpu.F32 {
 			return fmt.Errorf("attention: %v: bias and slopes must be F32", t)
@@ -104,10 +127,6 @@ func (n *attentionCall) storage(r *Recorder, a AttentionAttrs) error {
 	half := r.Act != gpu.F32 || n.q.Type != gpu.F32 || n.k.Type != gpu.F32 || n.v.Type != gpu.F32
 	if half && (n.E%4 != 0 || n.V%4 != 0) {
 		return fmt.Errorf("attention: head widths %d and %d must be multiples of 4 in 16-bit storage; use f32 activations", n.E, n.V)
-	}
-	if a.Dropout > 0 && r.Training {
-		return fmt.Errorf("attention: dropout %g of the attention weights is not available in training; set attention_dropout to 0",
-			a.Dropout)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (r *Recorder) attentionGradQ(k *gpu.Kernel, n *attentionCall, rows int, spe
 		bufs[i] = b.T
 	}
 	for batch := range n.B {
-		r.DispatchLinear(k, per, spec, n.push(batch, per), bufs...)
+		r.DispatchLinear(k, per, spec, n.push(batch, per, 0), bufs...)
 	}
 }
 

@@ -7,6 +7,7 @@ layout(constant_id = 4) const uint FLAGS = 0;   // what the logit and the mask c
 const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (FLAGS & 4u) != 0u;
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
+const bool DROPOUT = (FLAGS & 512u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
@@ -17,6 +18,9 @@ layout(push_constant) uniform Push {
     uint biasBatches;      // 1: the bias is shared by the batch
     uint splits;           // parts of the keys, each done by another workgroup
     float scale, softcap;
+    uint dropKey, keep;    // dropout: number of the op; weights kept of 65536
+    uint chunk;            // dropout: index in the whole batch of the bound tensors' first row
+    float boost;           // dropout: factor of kept weights
 };
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
@@ -76,4 +80,15 @@ float logit(float x, uint b, uint h, uint t, uint s, int base) {
     if (BIAS) x += bias[biasAt(b, h, t, s)];
     if (SLOPES) x -= slopes[h] * float(abs(int(t) + base - int(s)));
     return x;
+}
+
+{{template "philox"}}
+
+// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every kernel.
+vec4 kept(uint b, uint h, uint t, uint i) {
+    if (!DROPOUT) return vec4(1.0);
+    const uvec4 w = philox(uvec4(i / 2, t, (chunk + b) * K * GROUP + h, dropKey), uvec2(seed[0], seed[1]));
+    const uvec2 v = (i & 1u) == 0u ? w.xy : w.zw;
+    const uvec4 draws = uvec4(v.x & 0xffffu, v.x >> 16, v.y & 0xffffu, v.y >> 16);
+    return mix(vec4(0.0), vec4(boost), lessThan(draws, uvec4(keep)));
 }

@@ -21,6 +21,7 @@ type attentionCase struct {
 	bias                      int // batches of the bias; 0: none
 	sinks, slopes, segs       bool
 	storage                   gpu.DType
+	dropout                   float64
 }
 
 var attentionCases = []attentionCase{
@@ -47,6 +48,9 @@ var attentionCases = []attentionCase{
 	{name: "decode", B: 2, T: 1, S: 300, H: 6, K: 2, E: 64, V: 64, base: 257, causal: true, segs: true},
 	{name: "decode window sinks", B: 1, T: 3, S: 500, H: 4, K: 1, E: 32, V: 32, base: 401, causal: true, window: 100, sinks: true},
 	{name: "long", B: 1, T: 300, S: 300, H: 3, K: 1, E: 64, V: 64, causal: true, segs: true},
+	{name: "dropout", B: 2, T: 37, S: 37, H: 4, K: 2, E: 16, V: 16, causal: true, segs: true, dropout: 0.3},
+	{name: "dropout window wide", B: 2, T: 37, S: 37, H: 2, K: 2, E: 96, V: 96, causal: true, window: 10, dropout: 0.1},
+	{name: "dropout widest", B: 1, T: 19, S: 19, H: 2, K: 1, E: 160, V: 160, dropout: 0.1, bias: 1},
 	{name: "bf16", B: 2, T: 33, S: 33, H: 4, K: 2, E: 32, V: 32, causal: true, segs: true, storage: gpu.BF16},
 }
 
@@ -72,7 +76,8 @@ func (c attentionCase) inputs() *refrun.Call {
 		b.Seg, b.KeySeg = segments(c.B, c.T), segments(c.B, c.S)
 	}
 	scale := float64(float32(1 / math.Sqrt(float64(c.E))))
-	return &refrun.Call{In: in, Batch: b, Attr: map[string]any{"scale": scale, "softcap": c.softcap, "causal": c.causal, "window": c.window}}
+	return &refrun.Call{In: in, Batch: b, Attr: map[string]any{"scale": scale, "softcap": c.softcap, "causal": c.causal, "window": c.window,
+		"dropout": c.dropout, "seed0": 12, "seed1": 34, "key": 56}}
 }
 
 // segments packs two sequences in every row and pads the last fifth of odd rows.
@@ -101,18 +106,12 @@ func runAttention(t *testing.T, c attentionCase, call *refrun.Call, forward bool
 	}
 	b := &nn.Batch{B: c.B, T: c.T, S: c.S, Seg: uploadInts(t, d, call.Batch.Seg, c.B, c.T), KeySeg: uploadInts(t, d, call.Batch.KeySeg, c.B, c.S)}
 	if c.base > 0 {
-		base, err := d.Alloc(gpu.U32, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { d.Release(base) })
-		if err := d.Write(base, []uint32{uint32(c.base)}); err != nil {
-			t.Fatal(err)
-		}
-		b.Base = base
+		b.Base = uploadWords(t, d, uint32(c.base))
 	}
-	a := nn.AttentionAttrs{Scale: float32(call.Attr["scale"].(float64)), Causal: c.causal, Window: c.window, Softcap: float32(c.softcap), Slopes: x[5]}
+	a := nn.AttentionAttrs{Scale: float32(call.Attr["scale"].(float64)), Causal: c.causal, Window: c.window, Softcap: float32(c.softcap), Slopes: x[5],
+		Dropout: float32(c.dropout), Key: 56}
 	r := recorder(d, c.storage)
+	r.Training, r.Seed = true, uploadWords(t, d, 12, 34)
 	y, lse := r.Attention(b, b, x[0], x[1], x[2], x[3], x[4], a)
 	outs := []gpu.Tensor{y, lse}
 	if !forward {

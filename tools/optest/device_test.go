@@ -91,6 +91,20 @@ func uploadInts(t testing.TB, d *gpu.Device, values []int, shape ...int) gpu.Ten
 	return x
 }
 
+// uploadWords makes a persistent U32 tensor.
+func uploadWords(t testing.TB, d *gpu.Device, words ...uint32) gpu.Tensor {
+	t.Helper()
+	x, err := d.Alloc(gpu.U32, len(words))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Release(x) })
+	if err := d.Write(x, words); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
 // download reads a float tensor.
 func download(t testing.TB, d *gpu.Device, x gpu.Tensor) []float64 {
 	t.Helper()
