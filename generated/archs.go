@@ -4,15 +4,19 @@
 package generated
 
 import (
+	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/runtime/model"
 )
 
 // All returns every architecture, sorted by name.
 func All() []*model.Arch {
 	return []*model.Arch{
+		bert.Arch(),
 		gpt2.Arch(),
 		llama.Arch(),
+		t5.Arch(),
 	}
 }

@@ -18,12 +18,12 @@ layout(constant_id = 3) const uint ALIGNED = 0;   // 16: rows of A and B are who
 layout(constant_id = 4) const bool oneSubgroup = true;
 layout(constant_id = 5) const uint EPILOGUE = 0;  // 1 bias, 2 add to C, 4 add
 // One set of push constants for every matrix product C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + ...
-// Offsets and strides count elements. ld* is the length of a stored row: a product may read a window of A's columns and
-// write a window of C's. Product z is batch z / splits, part z % splits of K; batch b is (b / inner, b % inner).
+// Offsets and strides count elements. ld* is the length of a stored row: a product may read windows of A's and B's columns
+// and write a window of C's. Product z is batch z / splits, part z % splits of K; batch b is (b / inner, b % inner).
 layout(push_constant) uniform Push {
     uint M, N, K;
     uint lda, ldb, ldc;
-    uint offA, offC;
+    uint offA, offB, offC;
     uint aOuter, aInner, bOuter, bInner, cBatch;   // strides of the batch
     uint inner;
     uint splits, chunk;                            // parts of K, and the length of one
@@ -197,7 +197,7 @@ shared float part[64 * ROWS * COLS];   // a sum of each subgroup, at most 64
 void main() {
     const uint lane = gl_LocalInvocationID.x, n0 = gl_WorkGroupID.x * COLS, batch = gl_WorkGroupID.z;
     const uint baseA = offA + batch / inner * aOuter + batch % inner * aInner;
-    const uint baseB = batch / inner * bOuter + batch % inner * bInner;
+    const uint baseB = offB + batch / inner * bOuter + batch % inner * bInner;
     uint rowA[ROWS], rowB[COLS];
     [[unroll]] for (uint i = 0; i < ROWS; i++) rowA[i] = baseA + min(i, M - 1) * lda;
     [[unroll]] for (uint j = 0; j < COLS; j++) rowB[j] = baseB + min(n0 + j, N - 1) * ldb;

@@ -18,12 +18,12 @@ layout(constant_id = 4) const uint BK = 16;       // of K at a time; THREADS div
 layout(constant_id = 5) const uint EPILOGUE = 0;  // 1 bias, 2 add to C, 4 add
 layout(constant_id = 6) const uint TX = 16;       // threads along N
 // One set of push constants for every matrix product C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + ...
-// Offsets and strides count elements. ld* is the length of a stored row: a product may read a window of A's columns and
-// write a window of C's. Product z is batch z / splits, part z % splits of K; batch b is (b / inner, b % inner).
+// Offsets and strides count elements. ld* is the length of a stored row: a product may read windows of A's and B's columns
+// and write a window of C's. Product z is batch z / splits, part z % splits of K; batch b is (b / inner, b % inner).
 layout(push_constant) uniform Push {
     uint M, N, K;
     uint lda, ldb, ldc;
-    uint offA, offC;
+    uint offA, offB, offC;
     uint aOuter, aInner, bOuter, bInner, cBatch;   // strides of the batch
     uint inner;
     uint splits, chunk;                            // parts of K, and the length of one
@@ -250,7 +250,7 @@ void main() {
     const uint m0 = gl_WorkGroupID.y * BM, n0 = gl_WorkGroupID.x * BN;
     const uint batch = gl_WorkGroupID.z / splits, part = gl_WorkGroupID.z % splits;
     const uint baseA = offA + batch / inner * aOuter + batch % inner * aInner;
-    const uint baseB = batch / inner * bOuter + batch % inner * bInner;
+    const uint baseB = offB + batch / inner * bOuter + batch % inner * bInner;
     const uint begin = part * chunk, end = min(K, begin + chunk);
 
     vec4 acc[4 * RM][RN];

@@ -90,6 +90,12 @@ var (
 	codeShiftIndex string
 	//go:embed sum_two.spv
 	codeSumTwo string
+	//go:embed relative_bias.spv
+	codeRelativeBias string
+	//go:embed relative_diagonals.spv
+	codeRelativeDiagonals string
+	//go:embed relative_bias_grad.spv
+	codeRelativeBiasGrad string
 	//go:embed strided_sum.spv
 	codeStridedSum string
 )
@@ -136,5 +142,8 @@ var NN = nn.Kernels{
 	Dropout:              gpu.Kernel{Name: "dropout", Code: codeDropout},
 	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
+	RelativeBias:         gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
+	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
+	RelativeBiasGrad:     gpu.Kernel{Name: "relative_bias_grad", Code: codeRelativeBiasGrad},
 	StridedSum:           gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
 }
