@@ -15,7 +15,8 @@ func BenchmarkToStorage(b *testing.B) {
 		name string
 		from safetensors.DType
 		to   gpu.DType
-	}{{"bf16-f32", safetensors.BF16, gpu.F32}, {"f16-f32", safetensors.F16, gpu.F32}, {"f32-bf16", safetensors.F32, gpu.BF16}} {
+	}{{"bf16-f32", safetensors.BF16, gpu.F32}, {"f16-f32", safetensors.F16, gpu.F32}, {"f32-bf16",
+		safetensors.F32, gpu.BF16}} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.SetBytes(int64(len(raw)))
 			for b.Loop() {

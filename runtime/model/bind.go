@@ -23,6 +23,7 @@ type binding struct {
 func bind(params []*nn.Param, src TensorSource, rename func([]string) []string) ([]binding, error) {
 	var list []binding
 	var errs []error
+	seen := map[string]bool{}
 	for _, p := range params {
 		ps, err := pieces(p, rename)
 		if err != nil {
@@ -31,7 +32,10 @@ func bind(params []*nn.Param, src TensorSource, rename func([]string) []string) 
 		for _, pc := range ps {
 			b, err := bindPiece(pc, src)
 			if err != nil {
-				errs = append(errs, err)
+				if !seen[err.Error()] { // parts of one tensor share what is wrong with it
+					errs = append(errs, err)
+				}
+				seen[err.Error()] = true
 				continue
 			}
 			list = append(list, b)
@@ -71,7 +75,28 @@ func bindPiece(p piece, src TensorSource) (binding, error) {
 		}
 		return b, fmt.Errorf("  tensor %s has type %s, want %s", b.info.Name, b.info.Type, want)
 	}
+	if scale := scaleOf(b.info, src); scale != "" {
+		return b,
+			fmt.Errorf("  tensor %s is %s with scales in %s, which are not applied: use a checkpoint in BF16, F16 or F32",
+				b.info.Name, b.info.Type, scale)
+	}
 	return b, sameContents(b, src)
+}
+
+// scaleOf returns the tensor that holds the scales of an 8-bit tensor; "" when there is none. Without them its
+// elements mean nothing.
+func scaleOf(t TensorInfo, src TensorSource) string {
+	if safetensors.DType(t.Type).Bits() != 8 {
+		return ""
+	}
+	stem := strings.TrimSuffix(t.Name, ".weight")
+	for _, name := range []string{t.Name + "_scale_inv", t.Name + "_scale", stem + ".scale_weight", stem +
+		".scale"} {
+		if _, ok := src.Info(name); ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // typeFits judges an element type. Types that safetensors does not know are quantized formats of another

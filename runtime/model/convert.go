@@ -158,7 +158,8 @@ func narrow(values []byte, stored gpu.DType, to safetensors.DType) ([]byte, erro
 	out := make([]byte, n*to.Bits()/8)
 	return out, inChunks(n, func(at, n int) error {
 		v := make([]float32, n)
-		if err := safetensors.Widen(diskType(stored), values[at*stored.Size():(at+n)*stored.Size()], v); err != nil {
+		if err := safetensors.Widen(diskType(stored), values[at*stored.Size():(at+n)*stored.Size()],
+			v); err != nil {
 			return err
 		}
 		return safetensors.Narrow(to, v, out[at*to.Bits()/8:(at+n)*to.Bits()/8])

@@ -189,8 +189,9 @@ func configType(files ...*hfconfig.File) (safetensors.DType, error) {
 		case "float16":
 			return safetensors.F16, nil
 		default:
-			return "", fmt.Errorf("%s: \"dtype\" is %q, want float32, bfloat16 or float16 (or choose a type to save as)",
-				f.Name(), name)
+			return "",
+				fmt.Errorf("%s: \"dtype\" is %q, want float32, bfloat16 or float16 (or choose a type to save as)",
+					f.Name(), name)
 		}
 	}
 	return safetensors.F32, nil

@@ -73,6 +73,12 @@ func TestOpenErrors(t *testing.T) {
 				Body:  safetensors.Bytes(make([]byte, 40))})
 		}), nil, "DIR/model.safetensors: 1 of the model's tensors do not fit:\n" +
 			"  tensors model.embed and lm_head.weight are two spellings of one parameter but differ"},
+		{"scales", fakeConfig, with(func(l []safetensors.Tensor) []safetensors.Tensor {
+			return append(l, safetensors.Tensor{Name: "model.qkv.weight_scale_inv", DType: safetensors.F32,
+				Shape: []int{1}, Body: safetensors.Bytes(make([]byte, 4))})
+		}), nil, "DIR/model.safetensors: 1 of the model's tensors do not fit:\n" +
+			"  tensor model.qkv.weight is F8_E4M3 with scales in model.qkv.weight_scale_inv, which are not applied: use a " +
+			"checkpoint in BF16, F16 or F32"},
 		{"index type", fakeConfig, with(func(l []safetensors.Tensor) []safetensors.Tensor {
 			l[0].DType = safetensors.F64
 			return l

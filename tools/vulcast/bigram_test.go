@@ -317,7 +317,7 @@ func TestVerifyBigram(t *testing.T) {
 	}
 	small := t.TempDir()
 	if _, errs, err = run(a, "verify", "--shrink", small, dir); err != nil {
-		t.Fatal(err)
+		t.Fatal(err, errs)
 	}
 	out, errs, err = run(a, "verify", "-v", "--checks", "grads,adamw2", small)
 	if err != nil || !strings.HasPrefix(out, "pass bigram/tiny") || !strings.Contains(errs, "head.weight") {
