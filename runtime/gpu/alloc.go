@@ -74,8 +74,8 @@ func (d *Device) place(set *arenaSet, size int64) (*block, int64, error) {
 	return b, b.space.take(0, size), nil
 }
 
-// Release frees persistent tensors. Recordings that use them must not run any more; running one is an error.
-// The zero Tensor is ignored. A tensor released twice or one of a recorder is an error.
+// Release frees persistent tensors. Recordings that use them must not run any more; running one is an
+// error. The zero Tensor is ignored. A tensor released twice or one of a recorder is an error.
 func (d *Device) Release(ts ...Tensor) error {
 	if d.vk == nil {
 		return errClosed

@@ -37,8 +37,8 @@ func (d *Device) cachePath() (string, error) {
 		d.Info.DeviceUUID[:], d.Info.DriverUUID[:])), nil
 }
 
-// loadCache makes the pipeline cache, filled from the file when there is a sound one. Problems are warnings:
-// everything works without the file, only slower.
+// loadCache makes the pipeline cache, filled from the file when there is a sound one. Problems are
+// warnings: everything works without the file, only slower.
 func (d *Device) loadCache() {
 	var data []byte
 	if !d.opt.NoCache {

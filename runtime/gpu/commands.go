@@ -26,11 +26,11 @@ type stamping uint8
 const (
 	noStamps   stamping = iota
 	stampsEnds          // at the beginning and the end of each buffer: 2k and 2k+1 for buffer k
-	stampsEach          // at the beginning of buffer k: first[k]+k, and after operation i: i+1+k, with a barrier each
+	stampsEach          // at the beginning of buffer k: first[k]+k; after operation i, behind a barrier: i+1+k
 )
 
-// measures reports whether the first run must be timed to find where to cut submissions. CPU drivers have no
-// watchdog.
+// measures reports whether the first run must be timed to find where to cut submissions. CPU drivers have
+// no watchdog.
 func (rec *Recording) measures() bool {
 	return rec.cuts == nil && rec.dev.canMeasure() && !rec.dev.Info.IsCPU && rec.dev.opt.forceCuts == 0
 }

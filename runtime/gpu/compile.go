@@ -16,7 +16,8 @@ import (
 	vk "github.com/vulkan-go/vulkan"
 )
 
-// compile makes the pipelines that do not exist yet, on all cores: drivers take up to half a second for one.
+// compile makes the pipelines that do not exist yet, on all cores: drivers take up to half a second for
+// one.
 func (d *Device) compile(list []*pipeline) error {
 	for _, p := range list {
 		if _, err := d.layout(p.binds); err != nil {

@@ -158,8 +158,8 @@ func (d *Device) create(api uint32) error {
 	return nil
 }
 
-// Close waits for the device, writes the pipeline cache file and frees everything, open recordings and arenas
-// included. Tensors of the device must not be used afterwards.
+// Close waits for the device, writes the pipeline cache file and frees everything, open recordings and
+// arenas included. Tensors of the device must not be used afterwards.
 func (d *Device) Close() {
 	if d.vk != nil {
 		C.vkd_idle(d.vk)

@@ -8,7 +8,8 @@ import (
 
 // Dispatch records groups workgroups of k. spec holds the specialization constants 0 to len(spec)-1; the
 // constants 100+b are set to the DType of bufs[b] where the kernel has them. push holds the push constants.
-// bufs[b] is bound at binding b; the zero Tensor binds a small dummy buffer. No groups: nothing is recorded.
+// bufs[b] is bound at binding b; the zero Tensor binds a small dummy buffer. No groups: nothing is
+// recorded.
 func (r *Recorder) Dispatch(k *Kernel, groups [3]int, spec, push []uint32, bufs ...Tensor) {
 	switch {
 	case r.err != nil:
@@ -135,9 +136,9 @@ func bindingText(b int, name string) string {
 	return fmt.Sprintf("binding %d (%s)", b, name)
 }
 
-// DispatchLinear records groups workgroups in one line, folded into x and y where the device's limit on x is
-// smaller. The kernel computes gl_WorkGroupID.y*gl_NumWorkGroups.x+gl_WorkGroupID.x and checks it against a
-// push constant, because the folded grid may have more groups than asked for.
+// DispatchLinear records groups workgroups in one line, folded into x and y where the device's limit on x
+// is smaller. The kernel computes gl_WorkGroupID.y*gl_NumWorkGroups.x+gl_WorkGroupID.x and checks it
+// against a push constant, because the folded grid may have more groups than asked for.
 func (r *Recorder) DispatchLinear(k *Kernel, groups int, spec, push []uint32, bufs ...Tensor) {
 	r.Dispatch(k, fold(groups, r.dev.Info.MaxGroups[0]), spec, push, bufs...)
 }
@@ -151,8 +152,8 @@ func fold(n, limit int) [3]int {
 	return [3]int{(n + y - 1) / y, y, 1}
 }
 
-// Bind is a buffer of DispatchRows. PerRow: dimension 0 (or the product of leading dimensions) is split along
-// with the rows; else every chunk gets the whole tensor.
+// Bind is a buffer of DispatchRows. PerRow: dimension 0 (or the product of leading dimensions) is split
+// along with the rows; else every chunk gets the whole tensor.
 type Bind struct {
 	T      Tensor
 	PerRow bool
@@ -228,8 +229,8 @@ func gcd[T ~int | ~int64](a, b T) T {
 
 func lcm(a, b int) int { return a / gcd(a, b) * b }
 
-// pipeline finds or makes the specialization of p for these constants and buffer types. It is compiled later,
-// by Finish.
+// pipeline finds or makes the specialization of p for these constants and buffer types. It is compiled
+// later, by Finish.
 func (d *Device) pipeline(p *program, spec []uint32, bufs []Tensor) (*pipeline, error) {
 	var room [160]byte
 	key := append(room[:0], byte(len(bufs)))

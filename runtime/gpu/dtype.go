@@ -2,8 +2,8 @@ package gpu
 
 import "strconv"
 
-// DType is the element type of a tensor. The values are part of the kernel interface: specialization constant
-// 100+b of a kernel holds the DType of binding b.
+// DType is the element type of a tensor. The values are part of the kernel interface: specialization
+// constant 100+b of a kernel holds the DType of binding b.
 type DType uint8
 
 // The element types. BF16 and F16 are storage formats; kernels compute in float32.

@@ -1,7 +1,8 @@
 package gpu
 
-// hazards finds where barriers are needed: an operation whose byte ranges conflict with ranges used since the
-// last barrier. Memory spaces are told apart by key: a persistent block or the number of a planned block.
+// hazards finds where barriers are needed: an operation whose byte ranges conflict with ranges used since
+// the last barrier. Memory spaces are told apart by key: a persistent block or the number of a planned
+// block.
 type hazards struct {
 	spaces map[any]*ranges
 	dirty  []*ranges // spaces used since the last barrier

@@ -2,7 +2,8 @@ package gpu
 
 import "fmt"
 
-// Info describes a device: what it is and what kernels may count on. Features that are true are switched on.
+// Info describes a device: what it is and what kernels may count on. Features that are true are switched
+// on.
 type Info struct {
 	Index      int    // position in List; Options.Device accepts it
 	Name       string // as the driver gives it

@@ -7,7 +7,8 @@ import (
 
 // Kernel is a compute shader: a name for messages and profiles, and its SPIR-V module with entry point
 // "main". What the runtime needs to know of it (bindings, what is read and written, specialization ids) is
-// parsed from the module once. Kernels are compared by address and code; declare them once and pass pointers.
+// parsed from the module once. Kernels are compared by address and code; declare them once and pass
+// pointers.
 type Kernel struct {
 	Name string
 	Code string // SPIR-V bytes
@@ -19,8 +20,8 @@ type Kernel struct {
 
 	// Addresses: the kernel takes no bindings but buffer addresses. The 64-bit addresses of Dispatch's bufs
 	// stand first in its push constants, before the push argument; 0 stands for the zero Tensor. The module
-	// does not say what is written then: bit b of Writes set = buffer b is written (and may be read), else it
-	// is only read. Views need no alignment and no range limit holds. Needs Info.HasBDA.
+	// does not say what is written then: bit b of Writes set = buffer b is written (and may be read), else
+	// it is only read. Views need no alignment and no range limit holds. Needs Info.HasBDA.
 	Addresses bool
 	Writes    uint16
 }
@@ -113,8 +114,8 @@ const (
 	typeSpec    = 100 // specialization id 100+b = DType of binding b
 )
 
-// capabilityNeeds maps SPIR-V capability numbers to what a device must have. Capabilities that are not listed
-// are part of every Vulkan 1.2 device, or the driver judges them.
+// capabilityNeeds maps SPIR-V capability numbers to what a device must have. Capabilities that are not
+// listed are part of every Vulkan 1.2 device, or the driver judges them.
 var capabilityNeeds = map[uint32]struct {
 	what string
 	has  func(*Info) bool

@@ -190,7 +190,8 @@ func cNames(names []string) []byte { return []byte(strings.Join(names, "\x00") +
 
 func versionText(v uint32) string { return fmt.Sprintf("%d.%d.%d", v>>22, v>>12&0x3ff, v&0xfff) }
 
-// vkError describes a failed call. Out of memory and device loss get better messages where they are expected.
+// vkError describes a failed call. Out of memory and device loss get better messages where they are
+// expected.
 func vkError[R ~int32](what string, r R) error {
 	if err := vk.Error(vk.Result(r)); err != nil {
 		return fmt.Errorf("%s: %w (%d)", what, err, int(r))

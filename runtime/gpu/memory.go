@@ -69,9 +69,9 @@ func (d *Device) memoryTypes(i *Info) {
 	}
 }
 
-// memoryType picks the best allowed type, -1 for none. Tensors: device local, the largest heap, and not host
-// visible, because a mapped window over the bus is slower or small. Host: coherent, cached where possible,
-// system memory first.
+// memoryType picks the best allowed type, -1 for none. Tensors: device local, the largest heap, and not
+// host visible, because a mapped window over the bus is slower or small. Host: coherent, cached where
+// possible, system memory first.
 func (d *Device) memoryType(host bool, allowed uint32) int {
 	best, bestScore := -1, int64(-1)
 	for i, t := range d.types {

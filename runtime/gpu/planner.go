@@ -20,8 +20,8 @@ type space struct {
 
 func newSpace(limit int64) *space { return &space{limit: limit, gaps: []gap{{0, limit}}} }
 
-// find returns the best gap for size bytes, and by how much the block grows when it is used; gap -1 when none
-// fits.
+// find returns the best gap for size bytes, and by how much the block grows when it is used; gap -1 when
+// none fits.
 func (s *space) find(size int64) (best int, waste, growth int64) {
 	best = -1
 	for i, g := range s.gaps {

@@ -6,9 +6,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPlan checks, over random sequences of takes and gives, that live ranges never overlap, stay aligned and
-// inside their block, that blocks stay within 1 GiB unless one tensor is larger, and that everything given
-// back joins into one gap.
+// TestPlan checks, over random sequences of takes and gives, that live ranges never overlap, stay aligned
+// and inside their block, that blocks stay within 1 GiB unless one tensor is larger, and that everything
+// given back joins into one gap.
 func TestPlan(t *testing.T) {
 	type region struct {
 		block    int

@@ -42,8 +42,8 @@ func (rec *Recording) readTimes(c *commands) error {
 	return nil
 }
 
-// Time runs the recording once, as Run does, and returns the device's own time for it, without the host's part.
-// Tuners compare variants of a whole step by it.
+// Time runs the recording once, as Run does, and returns the device's own time for it, without the host's
+// part. Tuners compare variants of a whole step by it.
 func (rec *Recording) Time() (time.Duration, error) {
 	if rec.measures() {
 		if err := rec.Run(); err != nil {
@@ -82,8 +82,8 @@ type KernelTime struct {
 	Bytes int64 // bound for reading and writing; what the kernel touched may be less or more
 }
 
-// Profile runs the recording once with a barrier and a timestamp round every operation and returns the times
-// by kernel, longest first. Kernels that normally overlap are slower this way.
+// Profile runs the recording once with a barrier and a timestamp round every operation and returns the
+// times by kernel, longest first. Kernels that normally overlap are slower this way.
 func (rec *Recording) Profile() ([]KernelTime, error) {
 	if err := rec.runStamped(&rec.measured, stampsEach); err != nil {
 		return nil, err

@@ -27,8 +27,8 @@ func (d *Device) submit(cb unsafe.Pointer, fence C.uint64_t) error {
 	return nil
 }
 
-// spinMicros is how long a wait polls before it sleeps on a GPU; on a CPU driver polling would take the core
-// that computes.
+// spinMicros is how long a wait polls before it sleeps on a GPU; on a CPU driver polling would take the
+// core that computes.
 const spinMicros = 200
 
 // await waits for a fence and resets it.

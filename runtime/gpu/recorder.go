@@ -55,8 +55,8 @@ func (d *Device) NewRecorder() *Recorder {
 // Device returns the device that r records for.
 func (r *Recorder) Device() *Device { return r.dev }
 
-// UseArena lets Finish place the temporary tensors in a, which recordings that never run at the same time may
-// share.
+// UseArena lets Finish place the temporary tensors in a, which recordings that never run at the same time
+// may share.
 func (r *Recorder) UseArena(a *Arena) {
 	if a != nil && a.dev != r.dev {
 		r.fail("UseArena: the arena belongs to another device")
@@ -85,8 +85,8 @@ func (r *Recorder) fail(format string, args ...any) {
 // Peak returns the bytes that Finish would allocate for temporary tensors.
 func (r *Recorder) Peak() int64 { return r.plan.bytes() }
 
-// Largest describes the n largest temporary tensors that are alive when the planned bytes are highest, with their
-// bytes.
+// Largest describes the n largest temporary tensors that are alive when the planned bytes are highest, with
+// their bytes.
 func (r *Recorder) Largest(n int) []string { return largest(r.peakStorages(), n) }
 
 // Ops returns the number of operations recorded so far.

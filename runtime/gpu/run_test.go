@@ -41,9 +41,9 @@ func openAs(t *testing.T, o Options) *Device {
 
 func bits(x float32) uint32 { return math.Float32bits(x) }
 
-// TestPrograms runs random programs of kernels, fills and copies over overlapping lives of temporary tensors
-// and compares them with the same programs on the host: wrong offsets, lost barriers and reused bytes all
-// show.
+// TestPrograms runs random programs of kernels, fills and copies over overlapping lives of temporary
+// tensors and compares them with the same programs on the host: wrong offsets, lost barriers and reused
+// bytes all show.
 func TestPrograms(t *testing.T) {
 	for name, o := range optionsOf() {
 		t.Run(name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package gpu
 
-// sizer computes constants and sizes under a specialization. steps bounds the work, because a broken module may
-// refer to itself.
+// sizer computes constants and sizes under a specialization. steps bounds the work, because a broken module
+// may refer to itself.
 type sizer struct {
 	*module
 	spec  map[uint32]uint32
@@ -93,7 +93,8 @@ func (m *sizer) specOp(args []uint32) (uint32, bool) {
 	return 0, false
 }
 
-// size returns the bytes of a type, with offsets and strides where the module gives them, else tightly packed.
+// size returns the bytes of a type, with offsets and strides where the module gives them, else tightly
+// packed.
 func (m *sizer) size(id uint32) (int, bool) {
 	t := m.types[id]
 	if m.steps--; len(t) == 0 || m.steps < 0 {

@@ -48,9 +48,9 @@ func rawBytes[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(&s[0])), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// Write copies data ([]float32, []int32, []uint32, []uint16 or []byte of exactly the tensor's bytes) into t,
-// after everything submitted so far. For tensors of AllocHost it copies at once; the caller makes sure that
-// nothing in flight reads them.
+// Write copies data ([]float32, []int32, []uint32, []uint16 or []byte of exactly the tensor's bytes) into
+// t, after everything submitted so far. For tensors of AllocHost it copies at once; the caller makes sure
+// that nothing in flight reads them.
 func (d *Device) Write(t Tensor, data any) error { return d.transfer("Write to", t, data, true) }
 
 // Read copies t into dst, a slice as for Write, after everything submitted so far.

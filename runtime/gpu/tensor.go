@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Tensor is a row-major array in memory that a device can reach: a view of a storage. Copying a Tensor copies
-// the view, not the data. The zero Tensor is "no tensor": bound to a kernel it becomes a small dummy buffer.
+// Tensor is a row-major array in memory that a device can reach: a view of a storage. Copying a Tensor
+// copies the view, not the data. The zero Tensor is "no tensor": bound to a kernel it becomes a small dummy
+// buffer.
 type Tensor struct {
 	Type  DType
 	Shape []int
@@ -131,8 +132,8 @@ func (t Tensor) Slice(from, to int) Tensor {
 	return t
 }
 
-// As returns a view of the same bytes with another element type; the last dimension changes with the element
-// size.
+// As returns a view of the same bytes with another element type; the last dimension changes with the
+// element size.
 func (t Tensor) As(typ DType) Tensor {
 	if len(t.Shape) == 0 || typ.Size() == 0 || t.Cols()*t.Type.Size()%typ.Size() != 0 {
 		return t.fail("As(%v) of %v: rows do not divide into such elements", typ, t)
@@ -170,8 +171,8 @@ func (t Tensor) fail(format string, args ...any) Tensor {
 	return t
 }
 
-// span returns the byte range of the view in its storage, the end rounded up so that kernels may touch whole
-// 16-byte words past an odd end.
+// span returns the byte range of the view in its storage, the end rounded up so that kernels may touch
+// whole 16-byte words past an odd end.
 func (t Tensor) span() (from, to int64) {
 	to = t.off + (t.Bytes()+15)&^15
 	return t.off, min(to, t.st.bytes)
@@ -208,7 +209,8 @@ func product(dims []int) int {
 // minStorageBufferOffsetAlignment that Vulkan allows, so that whole tensors can always be bound.
 const allocAlign = 256
 
-// shapeBytes returns the rounded bytes of a new tensor, or an error for a bad type, shape or an absurd size.
+// shapeBytes returns the rounded bytes of a new tensor, or an error for a bad type, shape or an absurd
+// size.
 func shapeBytes(t DType, dims []int) (int64, error) {
 	size := int64(t.Size())
 	if size == 0 {

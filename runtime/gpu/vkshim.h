@@ -1,9 +1,9 @@
 // The C side of runtime/gpu: every Vulkan call that creates, records or submits.
 //
-// Why C: vulkan-go copies struct arguments to C memory that only a finalizer on a dead local keeps alive, so
-// a garbage collection during the call frees what the driver is reading. Here each struct is built on the C
-// stack from flat arguments. The structs are laid out by hand for the 64-bit ABI, so no Vulkan header is
-// needed. Non-dispatchable handles are uint64_t; dispatchable ones are void *.
+// Why C: vulkan-go copies struct arguments to C memory that only a finalizer on a dead local keeps alive,
+// so a garbage collection during the call frees what the driver is reading. Here each struct is built on
+// the C stack from flat arguments. The structs are laid out by hand for the 64-bit ABI, so no Vulkan header
+// is needed. Non-dispatchable handles are uint64_t; dispatchable ones are void *.
 #ifndef VULCAST_VKSHIM_H
 #define VULCAST_VKSHIM_H
 #include <stddef.h>
