@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vulcast/vulcast/gen/refrun"
 	"github.com/vulcast/vulcast/runtime/gpu"
@@ -176,6 +179,60 @@ func testAttention(t *testing.T) {
 				report += fmt.Sprintf(" %s %.1e", name, near(t, name, got[i], w, tol))
 			}
 			t.Log(report)
+		})
+	}
+}
+
+// TestAttentionChunks makes one binding reach too little for the whole batch, and compares bit by bit with the whole.
+func TestAttentionChunks(t *testing.T) {
+	d := device(t)
+	c := attentionCase{name: "chunks", B: 5, T: 16, S: 16, H: 4, K: 2, E: 16, V: 16, causal: true, segs: true, bias: 1, dropout: 0.2}
+	whole := runAttention(t, c, c.inputs(), false)
+	again := runAttention(t, c, c.inputs(), false)
+	limit := d.Info.MaxStorageBufferRange
+	defer func() { d.Info.MaxStorageBufferRange = limit }()
+	c.bias = 0
+	plain := runAttention(t, c, c.inputs(), false)
+	d.Info.MaxStorageBufferRange = 2 * 16 * 4 * 16 * 4 // two rows of the batch
+	parts := runAttention(t, c, c.inputs(), false)
+	for i := range whole {
+		if d := cmp.Diff(whole[i], again[i]); d != "" {
+			t.Errorf("result %d differs from run to run: %s", i, d)
+		}
+		if d := cmp.Diff(plain[i], parts[i]); d != "" {
+			t.Errorf("result %d in chunks differs: %s", i, d)
+		}
+	}
+}
+
+func TestAttentionErrors(t *testing.T) {
+	d := device(t)
+	alloc := func(typ gpu.DType, dims ...int) gpu.Tensor {
+		return upload(t, d, typ, normals(rand.New(rand.NewPCG(1, 1)), dims...))
+	}
+	q, k := alloc(gpu.F32, 1, 4, 4, 8), alloc(gpu.F32, 1, 4, 2, 8)
+	for _, c := range []struct {
+		name          string
+		q, k, v, bias gpu.Tensor
+		a             nn.AttentionAttrs
+		want          string
+	}{
+		{"heads", q, alloc(gpu.F32, 1, 4, 3, 8), alloc(gpu.F32, 1, 4, 3, 8), gpu.Tensor{}, nn.AttentionAttrs{}, "K dividing H"},
+		{"value length", q, k, alloc(gpu.F32, 1, 5, 2, 8), gpu.Tensor{}, nn.AttentionAttrs{}, "v is F32[1 5 2 8], want shape [1 4 2 8]"},
+		{"bias shape", q, k, k, alloc(gpu.F32, 1, 2, 4, 4), nn.AttentionAttrs{}, "bias is"},
+		{"odd 16-bit width", alloc(gpu.BF16, 1, 4, 4, 6), alloc(gpu.BF16, 1, 4, 2, 6), alloc(gpu.BF16, 1, 4, 2, 6), gpu.Tensor{},
+			nn.AttentionAttrs{}, "multiples of 4"},
+		{"dropout without seed", q, k, k, gpu.Tensor{}, nn.AttentionAttrs{Dropout: 0.1}, "needs Recorder.Seed"},
+		{"dropout of all", q, k, k, gpu.Tensor{}, nn.AttentionAttrs{Dropout: 1}, "less than 1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := recorder(d, gpu.F32)
+			r.Training = true
+			b := &nn.Batch{B: 1, T: 4, S: 4}
+			r.Attention(b, b, c.q, c.k, c.v, c.bias, gpu.Tensor{}, c.a)
+			if err := r.Err(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want one with %q", err, c.want)
+			}
 		})
 	}
 }
