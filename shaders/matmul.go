@@ -1,26 +1,29 @@
 package shaders
 
+import "maps"
+
 // layouts are the four ways to store the operands of C[M,N] = op(A) op(B). The letters are those of BLAS: "nt" is
 // A[M,K] B[N,K], "nn" is A[M,K] B[K,N], "tn" is A[K,M] B[K,N], "tt" is A[K,M] B[N,K].
-var layouts = []struct {
-	name   string
-	ta, tb bool
-}{{"nt", false, true}, {"nn", false, false}, {"tn", true, false}, {"tt", true, true}}
+func layouts() []map[string]any {
+	return []map[string]any{
+		{"Layout": "nt", "TA": false, "TB": true, "A": "M K", "B": "N K"},
+		{"Layout": "nn", "TA": false, "TB": false, "A": "M K", "B": "K N"},
+		{"Layout": "tn", "TA": true, "TB": false, "A": "K M", "B": "K N"},
+		{"Layout": "tt", "TA": true, "TB": true, "A": "K M", "B": "N K"},
+	}
+}
 
 // matmulSources lists the matrix products.
 func matmulSources() []Source {
 	var all []Source
-	for _, l := range layouts {
-		for _, wide := range []bool{true, false} {
-			name := "matmul_lanes_" + l.name
-			if wide {
-				name = "matmul_lanes64_" + l.name
-			}
-			all = append(all, Source{Name: name, Template: "matmul_lanes.comp.tmpl", Params: map[string]any{
-				"Layout": l.name, "TA": l.ta, "TB": l.tb, "Wide": wide}})
-		}
-		all = append(all, Source{Name: "matmul_tile_" + l.name, Template: "matmul_tile.comp.tmpl",
-			Params: map[string]any{"Layout": l.name, "TA": l.ta, "TB": l.tb}})
+	for _, l := range layouts() {
+		name := l["Layout"].(string)
+		narrow, wide := maps.Clone(l), maps.Clone(l)
+		narrow["Wide"], wide["Wide"] = false, true
+		all = append(all,
+			Source{Name: "matmul_lanes_" + name, Template: "matmul_lanes.comp.tmpl", Params: narrow},
+			Source{Name: "matmul_lanes64_" + name, Template: "matmul_lanes.comp.tmpl", Params: wide},
+			Source{Name: "matmul_tile_" + name, Template: "matmul_tile.comp.tmpl", Params: l})
 	}
 	return append(all,
 		Source{Name: "matmul_few", Template: "matmul_few.comp.tmpl"},

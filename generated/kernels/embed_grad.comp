@@ -3,8 +3,8 @@
 // embed_grad:  grad[i, d] += sum over rows r with index[r] = i of dy[r, d], in the order of r
 //   dy [rows D] read, any storage    index [rows]    link [rows 2] from embed_links
 //   grad [count D] f32: rows from .. from+count-1 of the whole gradient
-// The first row with an index adds up the whole chain, so each row of grad has one writer. Rows of index padding are left
-// out.
+// The first row with an index adds up the whole chain, so each row of grad has one writer. Rows of index padding are
+// left out.
 // Dispatch (rows, ceil(D / lanes), 1).
 #version 450
 

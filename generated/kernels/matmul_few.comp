@@ -2,8 +2,8 @@
 //
 // matmul_few, layout nt, for GPUs and few rows (decoding):  C = alpha * A B^T (+ bias) (+ C) (+ add), M <= ROWS
 //   A [M K] read    B [N K] read, the weights    C [M N] written    bias [N]    add [M N]    any storage, f32 sums
-// A workgroup makes COLS columns: its lanes lie along K, so that neighbours read neighbouring 16-byte words of a row of B,
-// and every word of B is read once. COLS * M sums per lane are then added over the workgroup.
+// A workgroup makes COLS columns: its lanes lie along K, so that neighbours read neighbouring 16-byte words of a row of
+// B, and every word of B is read once. COLS * M sums per lane are then added over the workgroup.
 // Dispatch (ceil(N / COLS), 1, batch).
 #version 450
 #extension GL_EXT_control_flow_attributes : require

@@ -2,10 +2,11 @@
 //
 // matmul, layout tn, for drivers that run on a CPU:  C = alpha * op(A) op(B) (+ bias) (+ C) (+ add)
 //   A [K M] read    B [K N] read    C [M N] written    bias [N]    add [M N]    any storage, f32 sums
-// One subgroup is a workgroup: no shared memory, no barrier. Lanes lie along N, and a lane holds
-// four neighbouring columns of MR rows. A subgroup loads a piece of A of MR rows by 4 * LANES of K once,
-// its lanes next to each other in memory, and takes single values from it by shuffles with constant lanes, which
-// compile to a broadcast. Loads are of 64-bit words: a load costs the same for each word whatever its width.
+// One subgroup is a workgroup: no shared memory, no barrier. Lanes lie along N; a lane holds MR rows of
+// four neighbouring columns.
+// A piece of A of MR rows by 4 * LANES of K is loaded once, with the lanes next to each other in memory; single values
+// are taken from it by shuffles with constant lanes, which compile to a broadcast.
+// Loads are of 64-bit words: there a load costs by the word, whatever its width.
 // Dispatch (ceil(N / (LANES * 4)), ceil(M / MR), batch * splits).
 #version 450
 #extension GL_KHR_shader_subgroup_basic : require
@@ -17,7 +18,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint LANES = 8;     // one subgroup
 layout(constant_id = 1) const uint MR = 8;        // rows of C, a multiple of 4
 layout(constant_id = 2) const uint NB = 2;        // columns of a lane (used where B is [N K])
-layout(constant_id = 3) const uint ALIGNED = 0;   // 1 rows of A, 2 rows of B, 4 rows of C are whole quads, 8 rows of B whole octets
+layout(constant_id = 3) const uint ALIGNED = 0;   // whole quads: 1 rows of A, 2 of B, 4 of C; whole octets: 8 rows of B
 layout(constant_id = 4) const uint WHOLE = 0;     // 1: every part of K is a multiple of 4 * LANES
 layout(constant_id = 5) const uint EPILOGUE = 0;  // 1 bias, 2 add to C, 4 add
 // One set of push constants for every matrix product C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + ...

@@ -2,9 +2,9 @@
 //
 // matmul, layout tt, for GPUs without matrix units:  C = alpha * op(A) op(B) (+ bias) (+ C) (+ add)
 //   A [K M] read    B [N K] read    C [M N] written    bias [N]    add [M N]    any storage, f32 sums
-// A workgroup makes a tile of BM x BN. Pieces of A and B of BK along K go through registers, one piece ahead, into shared
-// memory as f32, K outermost; a thread multiplies BM/TY rows by BN/TX columns, in quads that lie TY*4 (TX*4) apart, so
-// that its neighbours read neighbouring banks.
+// A workgroup makes a tile of BM x BN. Pieces of A and B of BK along K go through registers, one piece ahead, into
+// shared memory as f32, K outermost; a thread multiplies BM/TY rows by BN/TX columns, in quads that lie TY*4 (TX*4)
+// apart, so that its neighbours read neighbouring banks.
 // Dispatch (ceil(N / BN), ceil(M / BM), batch * splits).
 #version 450
 #extension GL_EXT_control_flow_attributes : require
@@ -13,7 +13,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint THREADS = 256;
 layout(constant_id = 1) const uint BM = 128;
 layout(constant_id = 2) const uint BN = 128;
-layout(constant_id = 3) const uint ALIGNED = 0;   // 1 rows of A, 2 rows of B, 4 rows of C are whole quads
+layout(constant_id = 3) const uint ALIGNED = 0;   // whole quads: 1 rows of A, 2 of B, 4 of C
 layout(constant_id = 4) const uint BK = 16;       // of K at a time; THREADS divides BM * BK / 4 and BN * BK / 4
 layout(constant_id = 5) const uint EPILOGUE = 0;  // 1 bias, 2 add to C, 4 add
 layout(constant_id = 6) const uint TX = 16;       // threads along N

@@ -12,28 +12,28 @@ import (
 var (
 	//go:embed sum_rows.spv
 	codeSumRows string
-	//go:embed matmul_lanes64_nt.spv
-	codeMatmulLanes64Nt string
 	//go:embed matmul_lanes_nt.spv
 	codeMatmulLanesNt string
+	//go:embed matmul_lanes64_nt.spv
+	codeMatmulLanes64Nt string
 	//go:embed matmul_tile_nt.spv
 	codeMatmulTileNt string
-	//go:embed matmul_lanes64_nn.spv
-	codeMatmulLanes64Nn string
 	//go:embed matmul_lanes_nn.spv
 	codeMatmulLanesNn string
+	//go:embed matmul_lanes64_nn.spv
+	codeMatmulLanes64Nn string
 	//go:embed matmul_tile_nn.spv
 	codeMatmulTileNn string
-	//go:embed matmul_lanes64_tn.spv
-	codeMatmulLanes64Tn string
 	//go:embed matmul_lanes_tn.spv
 	codeMatmulLanesTn string
+	//go:embed matmul_lanes64_tn.spv
+	codeMatmulLanes64Tn string
 	//go:embed matmul_tile_tn.spv
 	codeMatmulTileTn string
-	//go:embed matmul_lanes64_tt.spv
-	codeMatmulLanes64Tt string
 	//go:embed matmul_lanes_tt.spv
 	codeMatmulLanesTt string
+	//go:embed matmul_lanes64_tt.spv
+	codeMatmulLanes64Tt string
 	//go:embed matmul_tile_tt.spv
 	codeMatmulTileTt string
 	//go:embed matmul_few.spv
@@ -103,17 +103,17 @@ var (
 // NN holds the kernels that runtime/nn launches.
 var NN = nn.Kernels{
 	SumRows:              gpu.Kernel{Name: "sum_rows", Code: codeSumRows},
-	MatmulLanes64Nt:      gpu.Kernel{Name: "matmul_lanes64_nt", Code: codeMatmulLanes64Nt},
 	MatmulLanesNt:        gpu.Kernel{Name: "matmul_lanes_nt", Code: codeMatmulLanesNt},
+	MatmulLanes64Nt:      gpu.Kernel{Name: "matmul_lanes64_nt", Code: codeMatmulLanes64Nt},
 	MatmulTileNt:         gpu.Kernel{Name: "matmul_tile_nt", Code: codeMatmulTileNt},
-	MatmulLanes64Nn:      gpu.Kernel{Name: "matmul_lanes64_nn", Code: codeMatmulLanes64Nn},
 	MatmulLanesNn:        gpu.Kernel{Name: "matmul_lanes_nn", Code: codeMatmulLanesNn},
+	MatmulLanes64Nn:      gpu.Kernel{Name: "matmul_lanes64_nn", Code: codeMatmulLanes64Nn},
 	MatmulTileNn:         gpu.Kernel{Name: "matmul_tile_nn", Code: codeMatmulTileNn},
-	MatmulLanes64Tn:      gpu.Kernel{Name: "matmul_lanes64_tn", Code: codeMatmulLanes64Tn},
 	MatmulLanesTn:        gpu.Kernel{Name: "matmul_lanes_tn", Code: codeMatmulLanesTn},
+	MatmulLanes64Tn:      gpu.Kernel{Name: "matmul_lanes64_tn", Code: codeMatmulLanes64Tn},
 	MatmulTileTn:         gpu.Kernel{Name: "matmul_tile_tn", Code: codeMatmulTileTn},
-	MatmulLanes64Tt:      gpu.Kernel{Name: "matmul_lanes64_tt", Code: codeMatmulLanes64Tt},
 	MatmulLanesTt:        gpu.Kernel{Name: "matmul_lanes_tt", Code: codeMatmulLanesTt},
+	MatmulLanes64Tt:      gpu.Kernel{Name: "matmul_lanes64_tt", Code: codeMatmulLanes64Tt},
 	MatmulTileTt:         gpu.Kernel{Name: "matmul_tile_tt", Code: codeMatmulTileTt},
 	MatmulFew:            gpu.Kernel{Name: "matmul_few", Code: codeMatmulFew},
 	MatmulJoin:           gpu.Kernel{Name: "matmul_join", Code: codeMatmulJoin},

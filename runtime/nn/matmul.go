@@ -54,8 +54,8 @@ type product struct {
 	alpha      float32
 	m, n, k    int
 
-	lda, ldc   int // length of a stored row of a and c: their windows may be narrower
-	offA, offC int // first element of the windows
+	lda, ldb, ldc    int // length of a stored row: windows may be narrower
+	offA, offB, offC int // first element of the windows
 
 	batch, inner   int // number of products; b = outer*inner + i
 	aOuter, aInner int // strides of the batch in elements
@@ -64,21 +64,17 @@ type product struct {
 
 // plain fills in the fields of a product of whole matrices without a batch.
 func (p product) plain() product {
-	p.batch, p.inner, p.lda, p.ldc = 1, 1, p.k, p.n
+	p.batch, p.inner, p.lda, p.ldb, p.ldc = 1, 1, p.k, p.n, p.n
 	if p.ta {
 		p.lda = p.m
+	}
+	if p.tb {
+		p.ldb = p.k
 	}
 	if p.alpha == 0 {
 		p.alpha = 1
 	}
 	return p
-}
-
-func (p *product) ldb() int {
-	if p.tb {
-		return p.k
-	}
-	return p.n
 }
 
 // batched makes the product of two stacks of matrices and the shape of its result.
@@ -205,8 +201,8 @@ func (p *product) pushWords(splits, chunk int) []uint32 {
 		cSplit, cBatch = p.m*p.n, splits*p.m*p.n
 	}
 	words := []uint32{}
-	for _, v := range []int{p.m, p.n, p.k, p.lda, p.ldb(), p.ldc, p.offA, p.offC, p.aOuter, p.aInner, p.bOuter, p.bInner,
-		cBatch, p.inner, splits, chunk, cSplit} {
+	for _, v := range []int{p.m, p.n, p.k, p.lda, p.ldb, p.ldc, p.offA, p.offB, p.offC, p.aOuter, p.aInner, p.bOuter,
+		p.bInner, cBatch, p.inner, splits, chunk, cSplit} {
 		words = append(words, uint32(v))
 	}
 	return append(words, math.Float32bits(p.alpha))
@@ -246,13 +242,13 @@ func (p *product) aligned() (bits uint32) {
 	if whole(4, innerA, p.lda, p.offA, p.aOuter, p.aInner) {
 		bits |= 1
 	}
-	if whole(4, innerB, p.ldb(), p.bOuter, p.bInner) {
+	if whole(4, innerB, p.ldb, p.offB, p.bOuter, p.bInner) {
 		bits |= 2
 	}
 	if whole(4, p.n, p.ldc, p.offC) {
 		bits |= 4
 	}
-	if whole(8, innerB, p.ldb(), p.bOuter, p.bInner) {
+	if whole(8, innerB, p.ldb, p.offB, p.bOuter, p.bInner) {
 		bits |= 8
 		if whole(8, innerA, p.lda, p.offA, p.aOuter, p.aInner) {
 			bits |= 16

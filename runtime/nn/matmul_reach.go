@@ -9,12 +9,11 @@ import (
 // reach records p, in pieces where an operand is larger than one binding reaches: weights are split by their rows,
 // activations by theirs. Splitting K adds the pieces up in f32, in order.
 func (r *Recorder) reach(p product) {
-	limit := r.info().MaxStorageBufferRange
-	big := func(t gpu.Tensor) bool { return t.Bytes() > limit }
+	limit, big := r.info().MaxStorageBufferRange, r.big
 	add := p.add.Valid() && big(p.add)
 	switch {
 	case !big(p.a) && !big(p.b) && !big(p.c) && !add:
-		r.splitK(p)
+		r.chains(p)
 	case p.batch > 1:
 		r.reachBatch(p)
 	case big(p.c) || add || big(p.a) && !p.ta:
@@ -24,6 +23,23 @@ func (r *Recorder) reach(p product) {
 	default:
 		r.reachK(p, limit)
 	}
+}
+
+// big reports whether one binding does not reach all of t.
+func (r *Recorder) big(t gpu.Tensor) bool { return t.Bytes() > r.info().MaxStorageBufferRange }
+
+// longestChain is the largest number of products that are added one to the next. The rounding error of such a chain grows
+// with the root of its length, and where matrix units truncate even with the length, so longer sums are made of pieces.
+const longestChain = 8192
+
+// chains records p with sums of at most longestChain.
+func (r *Recorder) chains(p product) {
+	n := (p.k + longestChain - 1) / longestChain
+	if n == 1 {
+		r.splitK(p)
+		return
+	}
+	r.sumPieces(p, ((p.k+n-1)/n+63)/64*64, func(q product, _ int) { r.splitK(q) })
 }
 
 // A stored is a tensor of which pieces of rows are to be bound.
@@ -125,24 +141,36 @@ func (r *Recorder) reachN(p product, limit int64) {
 	}
 }
 
-// reachK records pieces of K, which are rows of B [K N] or of A [K M]; each adds to the f32 sum of those before.
+// reachK records pieces of K. What the pieces are rows of is split by rows, what they are columns of by windows.
 func (r *Recorder) reachK(p product, limit int64) {
-	if p.tb {
-		r.failf("matmul: %v by %v, both stored transposed: A has more than the %d bytes that one binding reaches", p.a, p.b,
-			limit)
-		return
-	}
-	tensors := []stored{{p.b, p.n}}
+	var tensors []stored
 	if p.ta {
 		tensors = append(tensors, stored{p.a, p.lda})
+	}
+	if !p.tb {
+		tensors = append(tensors, stored{p.b, p.ldb})
 	}
 	step := r.rowsWithin(limit, tensors...)
 	if step == 0 {
 		return
 	}
+	r.sumPieces(p, step, func(q product, k int) {
+		if p.ta {
+			q.a, q.offA = rows(p.a, p.k, p.lda, k, q.k), p.offA
+		}
+		if !p.tb {
+			q.b, q.offB = rows(p.b, p.k, p.ldb, k, q.k), p.offB
+		}
+		r.reach(q)
+	})
+}
+
+// sumPieces records p in pieces of step of K, each by record, which is told where the piece begins. Every piece is a window
+// of the operands and adds to the f32 sum of those before.
+func (r *Recorder) sumPieces(p product, step int, record func(q product, k int)) {
 	sum := p.c
 	if p.c.Type != gpu.F32 {
-		sum = r.Alloc(gpu.F32, p.m, p.n)
+		sum = r.Alloc(gpu.F32, p.batch, p.m, p.n)
 	}
 	for k := 0; k < p.k; k += step {
 		q := p
@@ -154,13 +182,14 @@ func (r *Recorder) reachK(p product, limit int64) {
 		if k > 0 {
 			q.bias, q.add, q.accumulate = gpu.Tensor{}, gpu.Tensor{}, true
 		}
+		q.offA, q.offB = p.offA+k, p.offB+k*p.ldb
 		if p.ta {
-			q.a = rows(p.a, p.k, p.lda, k, q.k)
-		} else {
-			q.offA += k
+			q.offA = p.offA + k*p.lda
 		}
-		q.b = rows(p.b, p.k, p.n, k, q.k)
-		r.reach(q)
+		if p.tb {
+			q.offB = p.offB + k
+		}
+		record(q, k)
 	}
 	if sum.Type != p.c.Type {
 		r.join(p, sum, 1)

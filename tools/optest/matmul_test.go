@@ -80,6 +80,8 @@ func TestMatmulBatched(t *testing.T) {
 		{name: "outer a, inner b", m: 5, n: 8, k: 12, la: []int{3, 1}, lb: []int{1, 4}},
 		{name: "grouped", m: 5, n: 8, k: 12, la: []int{3, 4}, lb: []int{3, 1}, add: true},
 		{name: "split", m: 5, n: 8, k: 2000, la: []int{3}, lb: []int{3}, add: true},
+		{name: "long", m: 3, n: 6, k: 20001, la: []int{2}, lb: []int{2}},
+		{name: "long 16 bit", m: 30, n: 18, k: 20004, ta: true, c: gpu.BF16},
 		{name: "odd", m: 3, n: 7, k: 5, la: []int{3}, lb: []int{3}, ta: true, tb: true},
 	} {
 		for _, family := range families(d) {
