@@ -100,7 +100,7 @@ func TestErrorPositions(t *testing.T) {
 			"chat template 3:5: syntax error: tag 'include' is not supported in chat templates"},
 		{"crlf", "a\r\nb\r\n{{ 1/0 }}", "chat template 3:5: error: ZeroDivisionError: division by zero"},
 		{"unclosed", "{% for a in b %}x", "chat template 1:18: syntax error: unexpected end of template; " +
-			"looking for 'endfor' or 'else' to close \"for\""},
+			"looking for 'endfor' or 'else' to close 'for' of line 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

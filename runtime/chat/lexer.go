@@ -22,6 +22,7 @@ const (
 	tokInt
 	tokFloat
 	tokOp
+	tokBad // text says what is wrong; an error only if the parser gets here
 )
 
 // token is one lexical unit. text is the name, operator, unescaped string or data; val a number.
@@ -72,10 +73,22 @@ func normalize(src string) string {
 	return strings.TrimSuffix(src, "\n")
 }
 
+// lex splits a normalised source. A fault ends the list, so that the parser can report an earlier one.
 func lex(src string) []token {
 	lx := &lexer{src: src, lineStart: true}
-	for lx.root() {
-	}
+	func() {
+		defer func() {
+			if r := recover(); r != nil {
+				b, ok := r.(bail)
+				if !ok {
+					panic(r)
+				}
+				lx.emit(token{kind: tokBad, text: b.msg, pos: b.pos})
+			}
+		}()
+		for lx.root() {
+		}
+	}()
 	lx.emit(token{kind: tokEOF, pos: len(src)})
 	return lx.toks
 }
@@ -179,6 +192,9 @@ func (lx *lexer) closeTag(end int, sign byte, trim bool) {
 
 func (lx *lexer) comment(start int) {
 	i := strings.Index(lx.src[lx.pos:], "#}")
+	if i < 0 && lx.pos == len(lx.src) {
+		return // Jinja lets a template end in an opening mark
+	}
 	if i < 0 {
 		lx.fail(start, "missing end of comment tag: no '#}' after this '{#'")
 	}
@@ -211,6 +227,10 @@ func (lx *lexer) raw(start, body int) {
 	lx.lineStart = lx.src[body-1] == '\n'
 	for at := body; ; {
 		i := strings.Index(lx.src[at:], blockOpen)
+		if i < 0 && body == len(lx.src) {
+			lx.pos = body
+			return
+		}
 		if i < 0 {
 			lx.fail(start, "missing end of raw directive: no '{%% endraw %%}'")
 		}

@@ -141,8 +141,14 @@ func unescape(s string) (string, error) {
 			return "", err
 		}
 		if n == 0 {
-			b.WriteByte('\\')
-			b.WriteByte(s[i])
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r < utf8.RuneSelf {
+				b.WriteByte('\\')
+				b.WriteRune(r)
+			} else { // Jinja escapes such characters first, so that the backslashes pair up
+				b.WriteString(escapeRune(r))
+			}
+			i += size - 1
 			continue
 		}
 		i += n - 1

@@ -16,8 +16,9 @@ type parser struct {
 	fors   int  // loops open at all
 	soft   bool // inside an if: unknown filters and tests fail only if they run
 	absent []absentName
-	open   []string // tags not closed yet, for messages
-	links  int      // operators parsed so far, see chain
+	open   []token // tags not closed yet, for messages
+	src    string
+	links  int // operators parsed so far, see chain
 }
 
 func (p *parser) cur() token { return p.toks[p.i] }
@@ -29,7 +30,17 @@ func (p *parser) next() token {
 	if p.i < len(p.toks)-1 {
 		p.i++
 	}
+	if bad := p.toks[p.i]; bad.kind == tokBad {
+		p.fail(bad.pos, "%s", bad.text)
+	}
 	return t
+}
+
+// start fails if the very first token is bad.
+func (p *parser) start() {
+	if t := p.toks[0]; t.kind == tokBad {
+		p.fail(t.pos, "%s", t.text)
+	}
 }
 
 func (p *parser) fail(pos int, format string, a ...any) {
@@ -87,7 +98,7 @@ func (p *parser) block(ends ...string) []stmt {
 		switch t := p.next(); t.kind {
 		case tokEOF:
 			if len(ends) > 0 {
-				p.fail(t.pos, "unexpected end of template; looking for %s to close %q", quoted(ends), p.innermost())
+				p.fail(t.pos, "unexpected end of template; looking for %s to close %s", quoted(ends), p.openTag(0))
 			}
 			return out
 		case tokData:
@@ -108,11 +119,11 @@ func (p *parser) block(ends ...string) []stmt {
 	}
 }
 
-func (p *parser) innermost() string {
-	if len(p.open) == 0 {
-		return "template"
-	}
-	return p.open[len(p.open)-1]
+// openTag names the i-th open tag, counted from the innermost, and its line.
+func (p *parser) openTag(i int) string {
+	t := p.open[len(p.open)-1-i]
+	line, _ := lineCol(p.src, t.pos)
+	return fmt.Sprintf("'%s' of line %d", t.text, line)
 }
 
 func quoted(names []string) string { return "'" + strings.Join(names, "' or '") + "'" }
@@ -166,7 +177,7 @@ func (p *parser) statement() []stmt {
 	if t.kind != tokName {
 		p.fail(t.pos, "tag name expected, got %s", t.describe())
 	}
-	p.open = append(p.open, t.text)
+	p.open = append(p.open, t)
 	defer func() { p.open = p.open[:len(p.open)-1] }()
 	p.next()
 	switch t.text {
@@ -204,12 +215,10 @@ func (p *parser) unknownTag(t token) {
 	if indexOf(unsupportedTags, t.text) >= 0 {
 		p.fail(t.pos, "tag '%s' is not supported in chat templates", t.text)
 	}
-	p.open = p.open[:len(p.open)-1]
 	msg := fmt.Sprintf("unknown tag '%s'", t.text)
-	if len(p.open) > 0 {
-		msg += fmt.Sprintf("; the innermost open block is '%s'", p.innermost())
+	if len(p.open) > 1 {
+		msg += "; the innermost open block is " + p.openTag(1)
 	}
-	p.open = append(p.open, t.text)
 	p.fail(t.pos, "%s", msg)
 }
 
@@ -228,12 +237,12 @@ func (p *parser) printStmt() []stmt {
 func (p *parser) forStmt(t token) stmt {
 	p.fors++
 	defer func() { p.fors-- }()
-	f := &forStmt{at: at(t.pos), target: p.target(false, "in")}
+	f := &forStmt{at: at(t.pos), target: p.target(false)}
 	p.checkLoopName(f.target)
 	if !p.skipName("in") {
 		p.fail(p.cur().pos, "expected 'in', got %s", p.cur().describe())
 	}
-	f.iter = p.tuple(false, "recursive")
+	f.iter = p.tuple(false)
 	if p.skipName("if") {
 		f.test = p.expression()
 	}

@@ -1,7 +1,7 @@
 package chat
 
 // target parses what may stand left of "=" or "in": names, tuples of them, and ns.attr if allowed.
-func (p *parser) target(ns bool, ends ...string) expr {
+func (p *parser) target(ns bool) expr {
 	start := p.cur().pos
 	var items []expr
 	isTuple := false
@@ -9,7 +9,7 @@ func (p *parser) target(ns bool, ends ...string) expr {
 		if len(items) > 0 {
 			p.expectOp(",")
 		}
-		if p.tupleEnd(ends) {
+		if p.tupleEnd() {
 			break
 		}
 		items = append(items, p.targetItem(ns))
@@ -57,29 +57,29 @@ func (p *parser) checkTarget(x expr) {
 	p.fail(x.where(), "cannot assign to this; want a name")
 }
 
-func (p *parser) tupleEnd(ends []string) bool {
+// tupleEnd tells whether a tuple ends after a comma. "in" and "recursive" do not end it, as in Jinja.
+func (p *parser) tupleEnd() bool {
 	t := p.cur()
-	return t.kind == tokVarEnd || t.kind == tokBlockEnd || p.isOp(")") ||
-		t.kind == tokName && indexOf(ends, t.text) >= 0
+	return t.kind == tokVarEnd || t.kind == tokBlockEnd || p.isOp(")")
 }
 
 // tuple parses one expression, or several with commas between as a tuple.
-func (p *parser) tuple(cond bool, ends ...string) expr {
+func (p *parser) tuple(cond bool) expr {
 	start := p.cur().pos
-	if p.tupleEnd(ends) {
+	if p.tupleEnd() {
 		p.fail(start, "expected an expression, got %s", p.cur().describe())
 	}
-	return p.tupleRest(start, cond, ends)
+	return p.tupleRest(start, cond)
 }
 
-func (p *parser) tupleRest(start int, cond bool, ends []string) expr {
+func (p *parser) tupleRest(start int, cond bool) expr {
 	var items []expr
 	isTuple := false
 	for {
 		if len(items) > 0 {
 			p.expectOp(",")
 		}
-		if p.tupleEnd(ends) {
+		if p.tupleEnd() {
 			break
 		}
 		if cond {
@@ -258,7 +258,7 @@ func (p *parser) primary() expr {
 	case tokOp:
 		switch t.text {
 		case "(":
-			x := p.tupleRest(t.pos, true, nil)
+			x := p.tupleRest(t.pos, true)
 			p.expectOp(")")
 			return x
 		case "[":

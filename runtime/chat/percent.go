@@ -84,6 +84,10 @@ func (f *percentFormat) take() Value {
 
 func (f *percentFormat) conversion() string {
 	f.key = nil
+	if f.peek() == '%' {
+		f.i++
+		return "%"
+	}
 	if f.peek() == '(' {
 		end := strings.IndexByte(f.s[f.i:], ')')
 		if end < 0 {
@@ -158,9 +162,6 @@ func (f *percentFormat) number(neg *bool) int64 {
 
 func (f *percentFormat) convert(sp spec) string {
 	in := f.in
-	if sp.verb == '%' {
-		return "%"
-	}
 	v := f.take()
 	switch sp.verb {
 	case 's', 'r', 'a':

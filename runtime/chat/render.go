@@ -36,7 +36,8 @@ func ParseLimits(template string, lim Limits) (t *Template, err error) {
 		}
 	}()
 	defer catch(t.src, nil, &err)
-	p := &parser{toks: lex(t.src), tables: t.tables, lim: lim}
+	p := &parser{toks: lex(t.src), tables: t.tables, lim: lim, src: t.src}
+	p.start()
 	t.body = p.block()
 	p.checkAbsent()
 	root := newSymbols(nil)

@@ -127,6 +127,9 @@ func (f *braceFormat) lookup(name string) Value {
 	if i := strings.IndexAny(name, ".["); i >= 0 {
 		first = name[:i]
 	}
+	if first == "" && name != "" {
+		f.in.fail(KindRuntime, "KeyError: '' (a field of str.format starts with %q)", name[:1])
+	}
 	v := f.first(first)
 	rest := name[len(first):]
 	for rest != "" {
@@ -134,6 +137,9 @@ func (f *braceFormat) lookup(name string) Value {
 			end := strings.IndexAny(rest[1:], ".[")
 			if end < 0 {
 				end = len(rest) - 1
+			}
+			if end == 0 {
+				f.in.valueErr("Empty attribute in format string")
 			}
 			v = f.in.getattr(v, rest[1:end+1])
 			rest = rest[end+1:]

@@ -27,6 +27,12 @@ func testTable() map[string]testFunc {
 		"filter":    func(in *interp, v Value, _ args) bool { return in.tmpl.tables.filters[in.str(v)] != nil },
 		"test":      func(in *interp, v Value, _ args) bool { return in.tmpl.tables.tests[in.str(v)] != nil },
 	}
+	for name, f := range t {
+		t[name] = func(in *interp, v Value, a args) bool {
+			in.bind("test "+name, a, 0)
+			return f(in, v, a)
+		}
+	}
 	addBinaryTests(t)
 	return t
 }
