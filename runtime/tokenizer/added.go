@@ -50,7 +50,7 @@ func newAddedSet(tokens []AddedToken, v *vocab, n normalizer) (*addedSet, error)
 			a.special[t.Content] = true
 		}
 		if t.Normalized && n != nil {
-			x := text{s: t.Content}
+			x := text{s: t.Content, whole: len(t.Content)}
 			if err := n.normalize(&x); err != nil {
 				return nil, err
 			}
@@ -174,8 +174,10 @@ func fixedAdded(tokens []AddedToken, v *vocab) (*addedSet, error) {
 	a := &addedSet{byContent: map[string]int32{}, byID: map[int32]*AddedToken{},
 		special: map[string]bool{}, display: map[int32]string{}}
 	for _, t := range tokens {
-		if s, taken := v.token(t.ID); taken && s != t.Content || a.byID[t.ID] != nil || t.Content == "" || t.ID < 0 {
-			return nil, fmt.Errorf("special token %q: the id %d is taken or wrong, or the token is empty", t.Content, t.ID)
+		s, taken := v.token(t.ID)
+		if taken && s != t.Content || a.byID[t.ID] != nil || t.Content == "" || t.ID < 0 {
+			return nil, fmt.Errorf("special token %q: the id %d is taken or wrong, or the token is empty",
+				t.Content, t.ID)
 		}
 		a.byContent[t.Content] = t.ID
 		a.byID[t.ID] = &t

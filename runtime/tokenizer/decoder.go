@@ -184,7 +184,7 @@ func (d *decCTC) decode(tokens []string) []string {
 // decode makes Replace a decoder too. A pattern that runs out of time leaves the token as it is.
 func (n *normReplace) decode(tokens []string) []string {
 	for i, tok := range tokens {
-		t := text{s: tok}
+		t := text{s: tok, whole: len(tok)}
 		if n.normalize(&t) == nil {
 			tokens[i] = t.s
 		}

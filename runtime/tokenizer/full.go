@@ -105,7 +105,7 @@ func (t *Tokenizer) encodeTo(e *Encoding, s string, seq int32) error {
 		}
 		e.add(k.id, seq, str, word, [2]int{o.start, o.end}, 0, 1, seq)
 	}
-	return t.pieces(text{s: e.source, track: true}, func(p text, id int32) error {
+	return t.pieces(text{s: e.source, track: true, whole: len(s)}, func(p text, id int32) error {
 		if id >= 0 {
 			add(&p, token{id: id, end: len(p.s)}, p.s)
 			word++

@@ -81,7 +81,11 @@ func loadFile(path string) (*Tokenizer, error) {
 		}
 		return ParseVocabMerges(data, merges)
 	case ext == ".tiktoken" || ext != ".json" && looksLikeRanks(data):
-		return ParseTiktoken(data, TiktokenOptions{})
+		o, err := tiktokenConfig(filepath.Dir(path))
+		if err != nil {
+			return nil, err
+		}
+		return ParseTiktoken(data, o)
 	case ext == ".json" || len(data) > 0 && data[0] == '{':
 		return Parse(data)
 	}

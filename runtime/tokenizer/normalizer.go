@@ -68,6 +68,9 @@ func (q normSequence) normalize(t *text) error {
 		if err := n.normalize(t); err != nil {
 			return err
 		}
+		if err := t.mayGrow(len(t.s)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -90,8 +93,14 @@ type normReplace struct {
 
 func (n *normReplace) normalize(t *text) error {
 	m, err := n.Pattern.matches(t.s)
+	if err != nil {
+		return err
+	}
+	if err := t.mayGrow(len(m) * len(n.Content)); err != nil {
+		return err
+	}
 	t.replace(m, n.Content)
-	return err
+	return nil
 }
 
 // nmt drops control characters and turns other white space into a space.

@@ -30,11 +30,31 @@ func parseCharsmap(b []byte) (*charsmap, error) {
 	if n%4 != 0 || n == 0 || n > int64(len(b)-4) {
 		return nil, fmt.Errorf("charsmap: trie size %d does not fit into %d bytes", n, len(b)-4)
 	}
+	if longest := longestString(b[4+n:]); longest > maxReplacement {
+		return nil, fmt.Errorf("charsmap: a replacement has %d bytes, the limit is %d", longest, maxReplacement)
+	}
 	c := &charsmap{units: make([]uint32, n/4), strings: b[4+n:]}
 	for i := range c.units {
 		c.units[i] = binary.LittleEndian.Uint32(b[4+4*i:])
 	}
 	return c, nil
+}
+
+// maxReplacement bounds what one key can turn into; the longest in use has 33 bytes.
+const maxReplacement = 4096
+
+// longestString returns the length of the longest zero-terminated string.
+func longestString(b []byte) int {
+	longest := 0
+	for len(b) > 0 {
+		n := bytes.IndexByte(b, 0)
+		if n < 0 {
+			n = len(b) - 1
+		}
+		longest = max(longest, n)
+		b = b[n+1:]
+	}
+	return longest
 }
 
 func trieOffset(unit uint32) int { return int((unit >> 10) << ((unit & (1 << 9)) >> 6)) }
@@ -134,6 +154,9 @@ func (n *normPrecompiled) normalize(t *text) error {
 				out = append(out, change{r: r})
 			}
 		}
+	}
+	if err := t.mayGrow(len(out)); err != nil {
+		return err
 	}
 	if modified {
 		t.rewrite(out, 0)

@@ -80,6 +80,11 @@ func namedSet(name string) (runeRanges, bool) {
 	case "ascii":
 		return runeRanges{{0, 0x7F}}, true
 	}
+	return propertySet(name, key)
+}
+
+// propertySet returns a category or script.
+func propertySet(name, key string) (runeRanges, bool) {
 	if long, ok := longNames[key]; ok {
 		name = long
 	}

@@ -87,7 +87,7 @@ func (d *spmDecoder) decode(tokens []string) []string {
 	if d.denorm == nil {
 		return []string{out.String()}
 	}
-	t := text{s: out.String()}
+	t := text{s: out.String(), whole: out.Len()}
 	if d.denorm.normalize(&t) != nil {
 		return []string{out.String()}
 	}

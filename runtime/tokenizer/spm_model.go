@@ -96,22 +96,20 @@ func (m *spmModel) linkBPE() {
 		if !p.inText() {
 			continue
 		}
-		if p.kind == pieceUnused && b.unused == nil {
-			b.unused = map[int32]bool{}
-		}
 		if p.kind == pieceUnused {
+			if b.unused == nil {
+				b.unused = map[int32]bool{}
+			}
 			b.unused[int32(i)] = true
 		}
 		for k := range p.piece {
 			if k == 0 {
 				continue
 			}
-			left, ok := symbol(p.piece[:k])
-			if !ok {
-				continue
-			}
-			if right, ok := symbol(p.piece[k:]); ok {
-				b.merges.set(left, right, mergeRule{ranks[i], int32(i)})
+			if left, ok := symbol(p.piece[:k]); ok {
+				if right, ok := symbol(p.piece[k:]); ok {
+					b.merges.set(left, right, mergeRule{ranks[i], int32(i)})
+				}
 			}
 		}
 	}

@@ -59,7 +59,27 @@ func (o *spmOutput) put(s string, from span) {
 	}
 }
 
+// spmRun is one use of a normalizer.
+type spmRun struct {
+	n     *spmNormalizer
+	t     *text
+	out   spmOutput
+	space string // what a space becomes
+}
+
+// origin returns the original span of bytes [a, b) of the text.
+func (r *spmRun) origin(a, b int) span {
+	if a >= b || !r.t.track {
+		return span{r.t.start, r.t.start}
+	}
+	return r.t.original(a, b)
+}
+
 func (n *spmNormalizer) normalize(t *text) error {
+	r := &spmRun{n: n, t: t, out: spmOutput{track: t.track}, space: " "}
+	if n.escapes {
+		r.space = spmSpace
+	}
 	at := 0
 	if n.removeExtra {
 		for at < len(t.s) {
@@ -70,55 +90,64 @@ func (n *spmNormalizer) normalize(t *text) error {
 			at += k
 		}
 	}
-	out := spmOutput{track: t.track}
-	out.b.Grow(len(t.s) + len(t.s)/2 + 8)
-	origin := func(a, b int) span {
-		if a >= b || !t.track {
-			return span{t.start, t.start}
-		}
-		return t.original(a, b)
+	if at == len(t.s) {
+		t.s, t.align = "", nil
+		return nil
 	}
-	space := " "
-	if n.escapes {
-		space = spmSpace
+	r.out.b.Grow(len(t.s) + len(t.s)/2 + 8)
+	if n.dummyPrefix && !n.suffixSpace {
+		first := r.origin(at, len(t.s)).start
+		r.out.put(r.space, span{first, first})
 	}
-	empty := at == len(t.s)
-	if n.dummyPrefix && !n.suffixSpace && !empty {
-		out.put(space, span{origin(at, len(t.s)).start, origin(at, len(t.s)).start})
+	if err := r.body(at); err != nil {
+		return err
 	}
-	before := n.removeExtra // whether a space came last
-	for at < len(t.s) {
-		s, k := n.prefix(t.s[at:])
+	r.finish()
+	return nil
+}
+
+// body rewrites the text from byte at on.
+func (r *spmRun) body(at int) error {
+	before := r.n.removeExtra // whether a space came last
+	for s := r.t.s; at < len(s); {
+		to, k := r.n.prefix(s[at:])
 		if before {
-			s = strings.TrimLeft(s, " ")
+			to = strings.TrimLeft(to, " ")
 		}
-		if s != "" {
-			before = strings.HasSuffix(s, " ")
-			if n.escapes && strings.Contains(s, " ") {
-				s = strings.ReplaceAll(s, " ", spmSpace)
+		if to != "" {
+			before = strings.HasSuffix(to, " ")
+			if r.n.escapes && strings.Contains(to, " ") {
+				to = strings.ReplaceAll(to, " ", spmSpace)
 			}
-			out.put(s, origin(at, at+k))
+			r.out.put(to, r.origin(at, at+k))
 		}
 		at += k
-		before = before && n.removeExtra
-	}
-	end := origin(0, len(t.s)).end
-	s := out.b.String()
-	if n.removeExtra {
-		for strings.HasSuffix(s, space) {
-			s = s[:len(s)-len(space)]
+		before = before && r.n.removeExtra
+		if err := r.t.mayGrow(r.out.b.Len()); err != nil {
+			return err
 		}
 	}
-	if n.dummyPrefix && n.suffixSpace && !empty {
-		s += space
-	}
-	if t.track {
-		out.align = out.align[:min(len(s), len(out.align))]
-		for len(out.align) < len(s) {
-			out.align = append(out.align, span{end, end})
-		}
-		t.align = out.align
-	}
-	t.s = s
 	return nil
+}
+
+// finish takes the spaces from the end, or puts the one that belongs there, and changes the text.
+func (r *spmRun) finish() {
+	end := r.origin(0, len(r.t.s)).end
+	s, align := r.out.b.String(), r.out.align
+	if r.n.removeExtra {
+		for strings.HasSuffix(s, r.space) {
+			s = s[:len(s)-len(r.space)]
+		}
+	}
+	if r.n.dummyPrefix && r.n.suffixSpace {
+		s += r.space
+	}
+	if r.t.track {
+		align = align[:min(len(s), len(align))]
+		for len(align) < len(s) {
+			align = append(align, span{end, end})
+		}
+		r.t.align = align
+	}
+	r.t.s = s
 }

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -17,6 +18,22 @@ type text struct {
 	align []span // per byte of s; nil means that s is unchanged
 	track bool   // whether align is kept up
 	start int    // original offset at which this piece begins
+	whole int    // bytes of the whole original text
+}
+
+// The normalized text may have growthBase bytes and growthFactor times those of the original.
+const (
+	growthBase   = 1 << 20
+	growthFactor = 128
+)
+
+// mayGrow fails where a piece of n bytes is far beyond what any sensible normalizer makes of the text.
+func (t *text) mayGrow(n int) error {
+	if n > growthBase+growthFactor*t.whole {
+		return fmt.Errorf("the normalizer makes %d bytes out of %d: the limit is %d and %d for each byte",
+			n, t.whole, growthBase, growthFactor)
+	}
+	return nil
 }
 
 // change is one rune of a rewritten string. n is 0 where it stands for one old rune, -k where k further
@@ -46,7 +63,7 @@ func (t *text) original(a, b int) span {
 
 // slice returns the piece [a, b).
 func (t *text) slice(a, b int) text {
-	p := text{s: t.s[a:b], base: t.base + a, track: t.track, start: t.base + a}
+	p := text{s: t.s[a:b], base: t.base + a, track: t.track, start: t.base + a, whole: t.whole}
 	if t.align != nil {
 		p.align = t.align[a:b:b]
 		if a < b {

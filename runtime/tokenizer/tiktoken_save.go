@@ -2,8 +2,14 @@ package tokenizer
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"slices"
+	"strconv"
 )
 
 // sortPairs orders the rules by rank; of one result, the cut that ranks first goes first. Written as
@@ -35,4 +41,29 @@ func tiktokenPipeline(model *bpe, o TiktokenOptions) (*Tokenizer, error) {
 	}
 	t.added, err = fixedAdded(added, model.vocab)
 	return t, err
+}
+
+// tiktokenConfig takes the special tokens from the tokenizer_config.json beside a rank file, if there is
+// one: its "added_tokens_decoder" maps ids to tokens.
+func tiktokenConfig(dir string) (TiktokenOptions, error) {
+	path := filepath.Join(dir, "tokenizer_config.json")
+	data, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return TiktokenOptions{}, nil
+	}
+	var c struct {
+		Tokens map[string]struct{ Content string } `json:"added_tokens_decoder"`
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	o := TiktokenOptions{SpecialTokens: map[string]int32{}}
+	for key, t := range c.Tokens {
+		id, bad := strconv.ParseUint(key, 10, 31)
+		if err == nil && (bad != nil || t.Content == "") {
+			err = fmt.Errorf("added_tokens_decoder: %q with the token %q is wrong", key, t.Content)
+		}
+		o.SpecialTokens[t.Content] = int32(id)
+	}
+	return o, inField(path, err)
 }

@@ -111,7 +111,7 @@ func (t *Tokenizer) encodeIDs(s string, before []int32) ([]int32, error) {
 	w := t.work()
 	defer t.works.Put(w)
 	ids := append(make([]int32, 0, len(s)/3+8), before...)
-	x := text{s: clean(s), track: t.isFirst}
+	x := text{s: clean(s), track: t.isFirst, whole: len(s)}
 	err := t.pieces(x, func(p text, id int32) (err error) {
 		if id >= 0 {
 			ids = append(ids, id)

@@ -4,29 +4,33 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
 // TrainOptions says what to train. The zero value of each field but VocabSize is a good choice.
 type TrainOptions struct {
-	VocabSize      int      // tokens in all, special ones included
-	MinFrequency   int      // BPE: a pair that is rarer is not joined
-	SpecialTokens  []string // take the first ids, in this order
-	Pattern        string   // BPE: regular expression whose matches are the words; "" is GPT-2's
-	MaxTokenLength int      // longest token: BPE in bytes, 0 is no limit; Unigram in characters, 0 is 16
-	BOS, EOS       string   // special tokens that Encode puts around texts, if not empty
-	Unk            string   // Unigram: the unknown token; "" is <unk>
+	VocabSize     int      // tokens in all, special ones included
+	MinFrequency  int      // BPE: a pair that is rarer is not joined
+	SpecialTokens []string // take the first ids, in this order
+	Pattern       string   // BPE: regular expression whose matches are the words; "" is GPT-2's
+	BOS, EOS      string   // special tokens that Encode puts around texts, if not empty
+	Unk           string   // Unigram: the unknown token; "" is <unk>
+	// MaxTokenLength is that of the longest token: for BPE in bytes, and 0 is no limit; for Unigram in
+	// characters, and 0 is 16.
+	MaxTokenLength int
 }
 
 func (o *TrainOptions) check(least int) error {
 	if o.VocabSize < least+len(o.SpecialTokens) {
-		return fmt.Errorf("tokenizer: train: VocabSize is %d, wanted at least %d: %d to begin with and %d special tokens",
-			o.VocabSize, least+len(o.SpecialTokens), least, len(o.SpecialTokens))
+		return fmt.Errorf("tokenizer: train: VocabSize is %d, wanted at least %d: "+
+			"%d to begin with and %d special tokens", o.VocabSize, least+len(o.SpecialTokens), least, len(o.SpecialTokens))
 	}
 	seen := map[string]bool{}
 	for i, s := range o.SpecialTokens {
 		if s == "" || seen[s] {
-			return fmt.Errorf("tokenizer: train: SpecialTokens[%d] is %q, which is empty or not the first of its kind", i, s)
+			return fmt.Errorf("tokenizer: train: SpecialTokens[%d] is %q, "+
+				"which is empty or not the first of its kind", i, s)
 		}
 		seen[s] = true
 	}
@@ -80,8 +84,8 @@ func (o *TrainOptions) template(ids map[string]int32) any {
 		}
 	}
 	single := around(nil, "A", 0)
-	return m{"type": "TemplateProcessing", "single": single, "pair": around(single[:len(single):len(single)], "B", 1),
-		"special_tokens": specials}
+	pair := around(slices.Clone(single), "B", 1)
+	return m{"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": specials}
 }
 
 // assemble makes a tokenizer of a model and the components that a file would hold.
@@ -142,7 +146,8 @@ func bpeComponents(o *TrainOptions) (splitter, map[string]any, error) {
 		return nil, nil, fmt.Errorf("tokenizer: train: %w", err)
 	}
 	components["pre_tokenizer"] = m{"type": "Sequence", "pretokenizers": []any{
-		m{"type": "Split", "pattern": m{"Regex": o.Pattern}, "behavior": "Isolated", "invert": false}, level(false)}}
+		m{"type": "Split", "pattern": m{"Regex": o.Pattern}, "behavior": "Isolated", "invert": false},
+		level(false)}}
 	if re.fast != nil {
 		return re.fast, components, nil
 	}

@@ -1,7 +1,7 @@
 package tokenizer
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -102,16 +102,7 @@ func digamma(x float64) float64 {
 
 // prune keeps the n pieces whose loss would hurt the likelihood most; false means that none could go.
 func (t *unigramTrainer) prune(n int) bool {
-	freq := make([]float64, len(t.pieces))
-	for i, w := range t.words {
-		for _, id := range t.best(w, -1) {
-			freq[id] += t.counts[i]
-		}
-	}
-	total := 0.0
-	for _, f := range freq {
-		total += f
-	}
+	freq, total := t.frequencies()
 	type loss struct {
 		i int
 		v float64
@@ -138,21 +129,25 @@ func (t *unigramTrainer) prune(n int) bool {
 		}
 		losses = append(losses, loss{i, freq[i] / total * (math.Log(freq[i]) - math.Log(total) - without)})
 	}
-	slices.SortStableFunc(losses, func(a, b loss) int {
-		switch {
-		case a.v > b.v:
-			return -1
-		case a.v < b.v:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(losses, func(a, b loss) int { return cmp.Compare(b.v, a.v) })
 	for _, l := range losses[:max(0, min(len(losses), n-len(keep)))] {
 		keep = append(keep, t.pieces[l.i])
 	}
 	shrunk := len(keep) < len(t.pieces)
 	t.pieces = keep
 	return shrunk
+}
+
+// frequencies counts the pieces in the best splits of the words.
+func (t *unigramTrainer) frequencies() (freq []float64, total float64) {
+	freq = make([]float64, len(t.pieces))
+	for i, w := range t.words {
+		for _, id := range t.best(w, -1) {
+			freq[id] += t.counts[i]
+			total += t.counts[i]
+		}
+	}
+	return freq, total
 }
 
 // best returns the pieces of the best split of s that does not use the piece without as a whole.
@@ -221,10 +216,7 @@ func (t *unigramTrainer) tokenizer(o *TrainOptions) (*Tokenizer, error) {
 	}
 	type j = map[string]any
 	space := j{"type": "Metaspace", "replacement": spmSpace, "prepend_scheme": "always", "split": true}
-	var decoder json.RawMessage
-	decoder, err := json.Marshal(j{"type": "Sequence", "decoders": []any{j{"type": "ByteFallback"}, space}})
-	if err != nil {
-		return nil, err
-	}
-	return assemble(m, o.addedTokens(), j{"pre_tokenizer": space, "decoder": decoder, "post_processor": o.template(o.ids())})
+	decoder := j{"type": "Sequence", "decoders": []any{j{"type": "ByteFallback"}, space}}
+	return assemble(m, o.addedTokens(), j{"pre_tokenizer": space, "decoder": decoder,
+		"post_processor": o.template(o.ids())})
 }

@@ -1,0 +1,168 @@
+package tokenizer
+
+import (
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ranks is a tiktoken file of the 256 bytes and a few joined tokens.
+func ranks(more ...string) string {
+	var b strings.Builder
+	n := 0
+	add := func(s string) {
+		fmt.Fprintf(&b, "%s %d\n", base64.StdEncoding.EncodeToString([]byte(s)), n)
+		n++
+	}
+	for i := range 256 {
+		add(string([]byte{byte(i)}))
+	}
+	for _, s := range more {
+		add(s)
+	}
+	return b.String()
+}
+
+func write(t *testing.T, files map[string]string) string {
+	dir := t.TempDir()
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestLoadFindsTheFile(t *testing.T) {
+	bert := "[PAD]\n[UNK]\n[CLS]\n[SEP]\nhello\nwor\n##ld\n"
+	words := `{"model":{"type":"WordLevel","vocab":{"<unk>":0,"hello world":1}}}`
+	config := `{"added_tokens_decoder":{"300":{"content":"<|end|>"}}}`
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		text  string
+		want  []int32
+	}{
+		{"tokenizer.json first", map[string]string{"tokenizer.json": words, "vocab.txt": bert},
+			"hello world", []int32{1}},
+		{"vocab.txt", map[string]string{"vocab.txt": bert}, "Hello, world", []int32{2, 4, 1, 5, 6, 3}},
+		{"vocab.json", map[string]string{"vocab.json": `{"h":0,"e":1,"he":2}`,
+			"merges.txt": "#version: 0.2\nh e\n"}, "hehh", []int32{2, 0, 0}},
+		{"tiktoken", map[string]string{"x.tiktoken": ranks("he", "ll", "hell")}, "hello", []int32{258, 'o'}},
+		{"tiktoken .model", map[string]string{"tokenizer.model": ranks("lo", "he"),
+			"tokenizer_config.json": config}, "hello<|end|>", []int32{257, 'l', 256, 300}},
+	} {
+		tok, err := Load(write(t, c.files))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if d := cmp.Diff(c.want, tok.Encode(c.text, true)); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}
+
+func TestLoadErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"nothing", nil, "no tokenizer here; looked for tokenizer.json"},
+		{"no merges", map[string]string{"vocab.json": "{}"}, "merges.txt"},
+		{"two models", map[string]string{"a.model": "", "b.model": ""}, "2 files match *.model"},
+		{"no BERT", map[string]string{"vocab.txt": "a\nb\n"}, "no [UNK]"},
+		{"ranks", map[string]string{"x.tiktoken": "IQ== 0\nIQ== 1\n"}, `line 2: the token "!" is there twice`},
+		{"bytes", map[string]string{"x.tiktoken": "IQ== 0\n"}, "the byte 0x00 has no rank"},
+		{"cut model", map[string]string{"x.model": "\x0a\x0e\x0a\x05<unk>"},
+			"field 1: its length goes beyond the end"},
+		{"empty model", map[string]string{"x.model": "\x12\x02\x18\x02"}, "no pieces"},
+	} {
+		if _, err := Load(write(t, c.files)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
+		}
+	}
+}
+
+func TestSaveLeavesTheOldFile(t *testing.T) {
+	dir := write(t, map[string]string{"tokenizer.json": "old"})
+	tok, err := TrainBPE(slices.Values(corpus), TrainOptions{VocabSize: 260})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tok.Save(filepath.Join(dir, "missing", "tokenizer.json")); err == nil {
+		t.Error("saved into a folder that is not there")
+	}
+	if err := tok.Save(filepath.Join(dir, "tokenizer.json")); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("files left over: %v", left)
+	}
+}
+
+// TestStreamShowsWholeCharacters feeds the bytes of characters one by one.
+func TestStreamShowsWholeCharacters(t *testing.T) {
+	tok, err := ParseTiktoken([]byte(ranks()), TiktokenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		in   string
+		want []string
+	}{
+		{"two bytes", "aé", []string{"a", "", "é"}},
+		{"four bytes", "🙂.", []string{"", "", "", "🙂", "."}},
+		{"broken", "\xf0\x9fa", []string{"", "", "\uFFFDa"}},
+		{"unfinished", "\xe6\x97", []string{"", "", "\uFFFD"}},
+	} {
+		var got []string
+		s := tok.Stream()
+		for i := range len(c.in) {
+			got = append(got, s.Push(int32(c.in[i])))
+		}
+		if rest := s.Flush(); rest != "" {
+			got = append(got, rest)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}
+
+func TestWithBOSEOS(t *testing.T) {
+	specials := map[string]int32{"<s>": 256, "</s>": 257}
+	tok, err := ParseTiktoken([]byte(ranks()), TiktokenOptions{SpecialTokens: specials})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := tok.WithBOSEOS("<s>", "</s>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		got  []int32
+		want []int32
+	}{
+		{"before", tok.Encode("a", true), []int32{'a'}},
+		{"both", both.Encode("a", true), []int32{256, 'a', 257}},
+		{"pair", both.EncodePair("a", "b", true), []int32{256, 'a', 257, 256, 'b', 257}},
+		{"not special", both.Encode("a", false), []int32{'a'}},
+	} {
+		if d := cmp.Diff(c.want, c.got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+	if _, err := tok.WithBOSEOS("<none>", ""); err == nil {
+		t.Error("a token that is not in the vocabulary was accepted")
+	}
+}
