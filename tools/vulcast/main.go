@@ -24,6 +24,7 @@ import (
 // commands makes every command, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
 	archsCommand, devicesCommand, doctorCommand, verifyCommand,
+	trainCommand, tokenizeCommand,
 }
 
 // app is what the commands share.
