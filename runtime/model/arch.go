@@ -32,9 +32,10 @@ type Arch struct {
 // names.
 type Package struct {
 	ModelType  string
-	ConfigPath string   // of the text configuration inside config.json; "" is the top
-	Prefix     string   // before every tensor name; short for Rename{{"", Prefix}}
-	Rename     []Rename // beginnings of tensor names that the package spells otherwise, each one more spelling
+	ConfigPath string // of the text configuration inside config.json; "" is the top
+	// Rename gives the beginnings of tensor names that the package spells otherwise. Every one that matches a name is a
+	// spelling of it, the first the preferred one; a name that none matches stays as it is.
+	Rename []Rename
 }
 
 // Rename replaces the beginning From of a tensor name by To.

@@ -35,7 +35,8 @@ func (f *fake) Encode(*nn.Recorder, *Inputs, State)              {}
 // fakeArch has every layout that Disk can say.
 func fakeArch() *Arch {
 	a := &Arch{Name: "fake", ModelTypes: []string{"fake", "fake_alias"},
-		Packages: []Package{{ModelType: "fake_vl", ConfigPath: "text_config", Prefix: "language_model."},
+		Packages: []Package{{ModelType: "fake_vl", ConfigPath: "text_config", Rename: []Rename{{"",
+			"language_model."}}},
 			{ModelType: "fake_vl2", ConfigPath: "text_config", Rename: []Rename{{"model.", "model.text."}}}}}
 	a.New = func(cfg *hfconfig.File) (Model, error) {
 		d := cfg.Int("hidden_size")

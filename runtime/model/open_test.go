@@ -108,6 +108,24 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+func TestSpellings(t *testing.T) {
+	r := &resolved{rename: []Rename{{"model.", "language_model.model."}, {"model.", "model.text."}}}
+	for _, tt := range []struct {
+		name string
+		in   []string
+		want []string
+	}{
+		{"renamed", []string{"model.a"}, []string{"language_model.model.a", "model.text.a"}},
+		{"kept", []string{"lm_head"}, []string{"lm_head"}},
+		{"tied", []string{"model.a", "lm_head"}, []string{"language_model.model.a", "model.text.a", "lm_head"}},
+		{"once", []string{"model.a", "model.a"}, []string{"language_model.model.a", "model.text.a"}},
+	} {
+		if diff := cmp.Diff(tt.want, r.spellings(tt.in)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
 func TestCheckMemory(t *testing.T) {
 	params := []*nn.Param{{Name: "small", Shape: []int{4}}, {Name: "big", Shape: []int{1 << 20, 1 << 10}},
 		{Name: "mid", Shape: []int{1 << 10, 1 << 10}, Frozen: true}, {Name: "mid2", Shape: []int{1 << 10,

@@ -43,11 +43,7 @@ func resolve(root *hfconfig.File, archs []*Arch) (*resolved, error) {
 			if root.Has(p.ConfigPath) { // older configurations of a package keep its text part at the top
 				cfg = root.SubOver(p.ConfigPath, packageKeys[:]...)
 			}
-			rename := p.Rename
-			if p.Prefix != "" {
-				rename = append([]Rename{{"", p.Prefix}}, rename...)
-			}
-			found = append(found, &resolved{a, cfg, rename})
+			found = append(found, &resolved{a, cfg, p.Rename})
 		}
 	}
 	switch len(found) {
@@ -100,14 +96,16 @@ func (r *resolved) spellings(names []string) []string {
 		}
 	}
 	for _, n := range names {
+		renamed := false
 		for _, re := range r.rename {
 			if strings.HasPrefix(n, re.From) {
 				add(re.To + n[len(re.From):])
+				renamed = true
 			}
 		}
-	}
-	for _, n := range names {
-		add(n)
+		if !renamed {
+			add(n)
+		}
 	}
 	return list
 }
