@@ -24,5 +24,11 @@
 // for each block which names it owns and where their first values come from (Jinja's scoping is
 // static), and eval*.go walk the tree. The rest are Python's operators, methods and formats.
 //
+// Known differences from Python: tags that need several templates (include, extends, block, import),
+// autoescape, and the filters random, urlize, xmlattr, wordwrap, striptags and pprint are refused when
+// parsing; {% do %} is understood although transformers does not switch it on; a generator or method
+// prints without its address; slicing a literal that cannot be sliced, as in {{ 1[2:] }}, is an error
+// and not undefined; recursion ends at Limits.MaxDepth and not at Python's stack.
+//
 // Source: the Jinja2 3.1 documentation and behaviour, and transformers' apply_chat_template.
 package chat

@@ -100,6 +100,8 @@ func (in *interp) fillDict(d *Dict, from Value) {
 		return
 	case *namespace:
 		in.typeErr("'Namespace' object is not iterable")
+	case *undefined:
+		in.undefFail(src)
 	}
 	for i, pair := range in.list(from) {
 		kv := in.list(pair)

@@ -347,7 +347,7 @@ func (p *parser) signature(def *macroDef) {
 }
 
 func (p *parser) callStmt(t token) stmt {
-	def := &macroDef{at: at(t.pos), name: "caller"}
+	def := &macroDef{at: at(t.pos)}
 	if p.isOp("(") {
 		p.signature(def)
 	}
