@@ -23,7 +23,7 @@ type Source struct {
 func Sources() []Source {
 	var all []Source
 	for _, family := range [][]Source{rowSources(), matmulSources(), embedSources(), lossSources(), optimizerSources(),
-		attentionSources(), ropeSources(), cacheSources(), elementarySources(), structureSources()} {
+		attentionSources(), ropeSources(), cacheSources(), elementarySources(), structureSources(), expertSources()} {
 		all = append(all, family...)
 	}
 	return all

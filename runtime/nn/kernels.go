@@ -39,4 +39,7 @@ type Kernels struct {
 
 	// Relative positions (relative.go).
 	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
+
+	// Routing and experts (experts.go).
+	Topk, GatherLast, ScatterLast, Route, ExpertLinear, ExpertGrad gpu.Kernel
 }
