@@ -48,7 +48,8 @@ func clonePointer[T any](p *T) *T {
 func (t *Tokenizer) WithLimits(trunc *Truncation, padding *Padding) *Tokenizer {
 	return &Tokenizer{norm: t.norm, pre: t.pre, model: t.model, post: t.post, dec: t.dec, added: t.added,
 		trunc: clonePointer(trunc), padding: clonePointer(padding), parts: t.parts, fast: t.fast,
-		isFirst: t.isFirst, around: t.around, before: t.before, behind: t.behind, source: t.source}
+		isFirst: t.isFirst, random: t.random, around: t.around, before: t.before, behind: t.behind,
+		source: t.source}
 }
 
 func (t *Tokenizer) full(texts []string, special bool) (*Encoding, error) {

@@ -81,9 +81,9 @@ type bpe struct {
 	fuseUnk      bool
 	byteFallback bool
 	ignoreMerges bool
-	prefix       string // of symbols that do not begin a word
-	suffix       string // of the symbol that ends a word
-	dropout      float64
+	prefix       string     // of symbols that do not begin a word
+	suffix       string     // of the symbol that ends a word
+	dropout      float64    // probability of leaving a merge out, which makes encoding random
 	bytes        [256]int32 // ids of <0x00> ... <0xFF>, -1 where missing
 	raw          bool       // words are bytes still to be read as byte-level runes
 	rawIDs       [256]int32 // with raw: the id of every byte's symbol, -1 where missing
@@ -145,7 +145,7 @@ func (m *bpe) tokenize(word string, w *work, out []token) ([]token, error) {
 	} else if err := m.symbols(word, w); err != nil {
 		return nil, err
 	}
-	if len(w.syms) <= 32 && m.prefix == "" {
+	if len(w.syms) <= 32 && m.prefix == "" && m.dropout == 0 {
 		m.mergeShort(w)
 	} else {
 		m.mergeLong(w)

@@ -1,5 +1,7 @@
 package tokenizer
 
+import "math/rand/v2"
+
 // candidate is a possible merge of the symbol at pos with its right neighbour.
 type candidate struct {
 	rank, id, pos int32
@@ -10,7 +12,8 @@ func (c candidate) before(o candidate) bool {
 }
 
 // mergeLong joins pairs in order of rank, then place, with a priority queue.
-// Time: n log n in the number of symbols.
+// Time: n log n in the number of symbols. With dropout, merges are left out at random.
+// Source: Provilkov et al. 2020, https://aclanthology.org/2020.acl-main.170/
 func (m *bpe) mergeLong(w *work) {
 	s := w.syms
 	h := w.heap[:0]
@@ -23,11 +26,22 @@ func (m *bpe) mergeLong(w *work) {
 	for i := len(h)/2 - 1; i >= 0; i-- {
 		siftDown(h, i)
 	}
+	var skipped []candidate
 	for len(h) > 0 {
 		c := h[0]
 		h[0] = h[len(h)-1]
 		h = h[:len(h)-1]
 		siftDown(h, 0)
+		if m.dropout > 0 {
+			if rand.Float64() < m.dropout {
+				skipped = append(skipped, c) // until the next merge
+				continue
+			}
+			for _, s := range skipped {
+				h = pushCandidate(h, mergeRule{s.rank, s.id}, s.pos)
+			}
+			skipped = skipped[:0]
+		}
 		a := c.pos
 		b := s[a].next
 		// A pair that has changed since it was queued is out of date, unless it still makes the same.

@@ -22,6 +22,7 @@ type Tokenizer struct {
 	parts   map[string]json.RawMessage // the components as the file has them
 	fast    splitter                   // the whole pre-tokenizer, where it only cuts
 	isFirst bool                       // a component asks where in the text a piece began
+	random  bool                       // the model gives different results for the same word
 	around  bool                       // the post-processor puts before and behind around one text
 	before  []int32
 	behind  []int32
@@ -159,7 +160,7 @@ func (t *Tokenizer) pieces(x text, piece func(p text, id int32) error) error {
 
 // word appends the ids of one word.
 func (t *Tokenizer) word(s string, w *work, ids []int32) ([]int32, error) {
-	if len(s) > maxCachedWord {
+	if len(s) > maxCachedWord || t.random {
 		return t.wordTokens(s, w, ids)
 	}
 	e := w.cache.entry(s)
@@ -307,6 +308,7 @@ func (t *Tokenizer) link() error {
 	}
 	b, ok := last.(*preByteLevel)
 	m, isBPE := t.model.(*bpe)
+	t.random = isBPE && m.dropout > 0
 	if !ok || !isBPE || m.prefix != "" || m.suffix != "" || m.byteFallback {
 		return nil
 	}

@@ -24,7 +24,8 @@ type TrainOptions struct {
 func (o *TrainOptions) check(least int) error {
 	if o.VocabSize < least+len(o.SpecialTokens) {
 		return fmt.Errorf("tokenizer: train: VocabSize is %d, wanted at least %d: "+
-			"%d to begin with and %d special tokens", o.VocabSize, least+len(o.SpecialTokens), least, len(o.SpecialTokens))
+			"%d to begin with and %d special tokens",
+			o.VocabSize, least+len(o.SpecialTokens), least, len(o.SpecialTokens))
 	}
 	seen := map[string]bool{}
 	for i, s := range o.SpecialTokens {

@@ -1,6 +1,8 @@
 package tokenizer
 
 import (
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +45,64 @@ func TestTrainBPERoundTrip(t *testing.T) {
 		if got := again.Decode(ids, true); got != strings.ReplaceAll(s, "<s>", "") {
 			t.Errorf("decoded %q, want %q", got, s)
 		}
+	}
+}
+
+// TestTrainBPEEqualsTheReference compares the merges.
+func TestTrainBPEEqualsTheReference(t *testing.T) {
+	data, err := os.ReadFile("testdata/train_bpe.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Size, Frequency  int
+		Specials, Merges []string
+	}
+	if err := json.Unmarshal(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range cases {
+		tok, err := TrainBPE(slices.Values(corpus), TrainOptions{VocabSize: c.Size, MinFrequency: c.Frequency,
+			SpecialTokens: c.Specials})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range tok.model.(*bpe).pairs {
+			a, _ := tok.Token(p[0])
+			b, _ := tok.Token(p[1])
+			got = append(got, a+" "+b)
+		}
+		if d := cmp.Diff(c.Merges, got); d != "" {
+			t.Errorf("%d tokens: %s", c.Size, d)
+		}
+	}
+}
+
+func TestDropout(t *testing.T) {
+	const file = `{"model":{"type":"BPE","dropout":%s,"vocab":{"a":0,"b":1,"ab":2,"abab":3},` +
+		`"merges":["a b","ab ab"]}}`
+	always, err := Parse([]byte(strings.Replace(file, "%s", "1.0", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]int32{0, 1, 0, 1}, always.Encode("abab", false)); d != "" {
+		t.Errorf("dropout 1: %s", d)
+	}
+	sometimes, err := Parse([]byte(strings.Replace(file, "%s", "0.5", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[int]bool{}
+	for range 500 {
+		ids := sometimes.Encode("abab", false)
+		seen[len(ids)] = true
+		if got := sometimes.Decode(ids, false); strings.ReplaceAll(got, " ", "") != "abab" {
+			t.Fatalf("dropout changed the text to %q", got)
+		}
+	}
+	if !seen[1] || len(seen) < 2 {
+		t.Errorf("dropout 0.5 gave only lengths %v", seen)
 	}
 }
 
