@@ -7,6 +7,7 @@ import (
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/mixtral"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/runtime/model"
 )
@@ -17,6 +18,7 @@ func All() []*model.Arch {
 		bert.Arch(),
 		gpt2.Arch(),
 		llama.Arch(),
+		mixtral.Arch(),
 		t5.Arch(),
 	}
 }

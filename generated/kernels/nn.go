@@ -98,6 +98,18 @@ var (
 	codeRelativeBiasGrad string
 	//go:embed strided_sum.spv
 	codeStridedSum string
+	//go:embed topk.spv
+	codeTopk string
+	//go:embed gather_last.spv
+	codeGatherLast string
+	//go:embed scatter_last.spv
+	codeScatterLast string
+	//go:embed route.spv
+	codeRoute string
+	//go:embed expert_linear.spv
+	codeExpertLinear string
+	//go:embed expert_grad.spv
+	codeExpertGrad string
 )
 
 // NN holds the kernels that runtime/nn launches.
@@ -146,4 +158,10 @@ var NN = nn.Kernels{
 	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
 	RelativeBiasGrad:     gpu.Kernel{Name: "relative_bias_grad", Code: codeRelativeBiasGrad},
 	StridedSum:           gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
+	Topk:                 gpu.Kernel{Name: "topk", Code: codeTopk},
+	GatherLast:           gpu.Kernel{Name: "gather_last", Code: codeGatherLast},
+	ScatterLast:          gpu.Kernel{Name: "scatter_last", Code: codeScatterLast},
+	Route:                gpu.Kernel{Name: "route", Code: codeRoute},
+	ExpertLinear:         gpu.Kernel{Name: "expert_linear", Code: codeExpertLinear},
+	ExpertGrad:           gpu.Kernel{Name: "expert_grad", Code: codeExpertGrad},
 }
