@@ -4,7 +4,8 @@ import (
 	"math"
 
 	"github.com/vulcast/vulcast/runtime/data"
-	"github.com/vulcast/vulcast/runtime/nn"
+	"github.com/vulcast/vulcast/runtime/gpu"
+	"github.com/vulcast/vulcast/runtime/model"
 )
 
 // Evaluation is the mean loss over the counted tokens of a set.
@@ -14,45 +15,86 @@ type Evaluation struct {
 	Tokens     int     `json:"tokens"`
 }
 
-// Evaluate takes the loss of the held-out set, at most limit batches of it when that is above 0.
-func (t *Trainer) Evaluate(limit int) (Evaluation, error) {
-	var e Evaluation
-	sum := 0.0
-	err := data.InOrder(t.eval, t.cfg.Batch, limit, func(b *data.Batch) error {
-		loss, err := t.evaluateBatch(b)
-		sum += loss
-		e.Tokens += b.Counts
-		return err
-	})
-	if err != nil || e.Tokens == 0 {
-		return e, err
-	}
-	e.Loss = sum / float64(e.Tokens)
-	e.Perplexity = math.Exp(e.Loss)
-	return e, nil
+// Evaluator takes the loss of a model on a set, in batches of one shape.
+type Evaluator struct {
+	l      *model.Loaded
+	set    data.Set
+	rows   int
+	arena  *gpu.Arena // nil = memory of its own
+	step   *recorded
+	result gpu.Tensor
 }
 
-// evaluateBatch is the sum of the losses of a batch's tokens.
-func (t *Trainer) evaluateBatch(b *data.Batch) (float64, error) {
-	b.Dec.LossScale = 1
-	if t.loss == nil {
-		in, err := newInputs(t.dev, b)
-		if err != nil {
-			return 0, err
-		}
-		rec, err := t.record(func(r *nn.Recorder) { recordLoss(r, t.l.Model.Loss(r, in), t.result) })
-		if err != nil {
-			return 0, err
-		}
-		t.loss = &recorded{in, rec}
+// NewEvaluator evaluates on set in batches of rows rows. Close it.
+func NewEvaluator(l *model.Loaded, set data.Set, rows int) *Evaluator {
+	return &Evaluator{l: l, set: set, rows: rows}
+}
+
+// Run takes the mean loss over the set, or over its first limit batches when that is above 0.
+func (e *Evaluator) Run(limit int) (Evaluation, error) {
+	var x Evaluation
+	sum := 0.0
+	err := data.InOrder(e.set, e.rows, limit, func(b *data.Batch) error {
+		loss, err := e.batch(b)
+		sum += loss
+		x.Tokens += b.Counts
+		return err
+	})
+	if err != nil || x.Tokens == 0 {
+		return x, err
 	}
-	if err := fillInputs(t.dev, t.loss.in, b); err != nil {
+	x.Loss = sum / float64(x.Tokens)
+	x.Perplexity = math.Exp(x.Loss)
+	return x, nil
+}
+
+// batch is the sum of the losses of a batch's tokens.
+func (e *Evaluator) batch(b *data.Batch) (float64, error) {
+	b.Dec.LossScale = 1
+	if e.step == nil {
+		if err := e.record(b); err != nil {
+			return 0, err
+		}
+	}
+	if err := fillInputs(e.l.Dev, e.step.in, b); err != nil {
 		return 0, err
 	}
-	if err := t.loss.rec.Run(); err != nil {
+	if err := e.step.rec.Run(); err != nil {
 		return 0, err
 	}
 	out := make([]float32, resultWords)
-	err := t.dev.Read(t.result, out)
+	err := e.l.Dev.Read(e.result, out)
 	return float64(out[resultLoss]), err
+}
+
+// record records batches of b's shape.
+func (e *Evaluator) record(b *data.Batch) error {
+	in, err := newInputs(e.l.Dev, b)
+	if err != nil {
+		return err
+	}
+	e.step = &recorded{in: in}
+	if e.result, err = e.l.Dev.AllocHost(gpu.F32, resultWords); err != nil {
+		return err
+	}
+	r := e.l.NewRecorder()
+	if e.arena != nil {
+		r.UseArena(e.arena)
+	}
+	recordLoss(r, e.l.Model.Loss(r, in), e.result)
+	e.step.rec, err = r.Finish()
+	return err
+}
+
+// Close gives the memory back.
+func (e *Evaluator) Close() error {
+	if e.step == nil {
+		return nil
+	}
+	err := e.step.close(e.l.Dev)
+	e.step = nil
+	if e.result.Valid() && err == nil {
+		err = e.l.Dev.Release(e.result)
+	}
+	return err
 }

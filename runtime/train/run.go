@@ -138,7 +138,7 @@ func (t *Trainer) tell(x Progress, p *pace) {
 
 // evaluate takes the loss of the held-out set and notes it.
 func (t *Trainer) evaluate(res *Result, p *pace, limit int) error {
-	e, err := t.Evaluate(limit)
+	e, err := t.eval.Run(limit)
 	if err != nil {
 		return err
 	}

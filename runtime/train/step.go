@@ -72,7 +72,11 @@ func releaseInputs(dev *gpu.Device, in *model.Inputs) error {
 }
 
 func (c *recorded) close(dev *gpu.Device) error {
-	return errors.Join(c.rec.Close(), releaseInputs(dev, c.in))
+	var err error
+	if c.rec != nil {
+		err = c.rec.Close()
+	}
+	return errors.Join(err, releaseInputs(dev, c.in))
 }
 
 func (s *stepRecordings) close(dev *gpu.Device) error {
@@ -197,6 +201,13 @@ func (t *Trainer) runStep() (stepResult, error) {
 	}
 	res.norm = float64(out[resultNorm])
 	return res, t.judge(&res, out[resultBroken] != 0)
+}
+
+// Next does one step and returns its loss, and neither writes metrics nor saves: for measurements.
+func (t *Trainer) Next() (float64, error) {
+	s, err := t.runStep()
+	t.at.Step++
+	return s.loss, err
 }
 
 // pass is the recording of micro-batch i.

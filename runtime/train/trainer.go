@@ -29,7 +29,7 @@ type Trainer struct {
 	cfg    Config
 	opts   Options
 	loader *data.Loader
-	eval   data.Set // nil = no evaluation
+	eval   *Evaluator // nil = no evaluation
 	lock   *flock.Flock
 
 	params  []*nn.Param // that train
@@ -38,7 +38,6 @@ type Trainer struct {
 	result  gpu.Tensor // see resultLoss
 	arena   *gpu.Arena // of all recordings: they never run at the same time
 	step    *stepRecordings
-	loss    *recorded // of evaluation
 
 	at      state
 	metrics *metrics
@@ -62,9 +61,12 @@ func New(l *model.Loaded, train, eval data.Set, c Config, o Options) (*Trainer, 
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{l: l, dev: l.Dev, cfg: c, opts: o, loader: loader, eval: eval, params: trained(l.Model.Params())}
+	t := &Trainer{l: l, dev: l.Dev, cfg: c, opts: o, loader: loader, params: trained(l.Model.Params())}
 	if len(t.params) == 0 {
 		return nil, errors.New("no parameter is left to train: all are frozen")
+	}
+	if eval != nil {
+		t.eval = NewEvaluator(l, eval, c.Batch)
 	}
 	t.at = state{Version: stateVersion, Config: c, Rows: train.Len(), Length: train.Length(), Scale: 1,
 		Steps: stepsOf(&c, train)}
@@ -140,6 +142,9 @@ func (t *Trainer) prepare() error {
 		return err
 	}
 	t.arena = t.dev.NewArena()
+	if t.eval != nil {
+		t.eval.arena = t.arena
+	}
 	t.moments, err = moments(t.params, noDecay, func(name string, shape []int) (gpu.Tensor, error) {
 		x, err := t.dev.Alloc(gpu.F32, shape...)
 		return x.Named(name), err
@@ -191,8 +196,8 @@ func (t *Trainer) Close() error {
 	if t.step != nil {
 		errs = append(errs, t.step.close(t.dev))
 	}
-	if t.loss != nil {
-		errs = append(errs, t.loss.close(t.dev))
+	if t.eval != nil {
+		errs = append(errs, t.eval.Close())
 	}
 	if t.arena != nil {
 		errs = append(errs, t.arena.Close())
