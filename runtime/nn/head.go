@@ -8,13 +8,18 @@ import (
 // beside the activations of a long batch.
 const headBytes = 512 << 20
 
-// pieceRows is the number of rows whose logits are made at a time.
+// pieceRows is the number of rows whose logits are made at a time: a multiple of 64 unless it is all of them or the
+// vocabulary is huge, so that the labels of every piece begin where a kernel can bind them.
 func (r *Recorder) pieceRows(rows, vocab int) int {
 	limit := int64(headBytes)
 	if m := r.info().MaxStorageBufferRange; m < limit {
 		limit = m
 	}
-	return max(1, min(rows, int(limit/int64(4*vocab))))
+	n := int(limit / int64(4*vocab))
+	if n >= 64 {
+		n = n / 64 * 64
+	}
+	return max(1, min(rows, n))
 }
 
 // HeadLoss returns the loss F32 [B*T] of every token of h [B, T, D]; head makes the logits of a piece [1, rows, D].
