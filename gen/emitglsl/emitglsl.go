@@ -90,7 +90,7 @@ func parse(file string) (*template.Template, error) {
 
 func functions() template.FuncMap {
 	all := sprig.HermeticTxtFuncMap()
-	f := template.FuncMap{"buffer": buffer, "buffer64": buffer64, "ibuffer": ibuffer, "fbuffer": fbuffer, "ubuffer": ubuffer}
+	f := template.FuncMap{"buffer": buffer, "buffer64": buffer64, "storage": storage, "ibuffer": ibuffer, "fbuffer": fbuffer, "ubuffer": ubuffer}
 	for _, name := range sprigNames {
 		f[name] = all[name]
 	}

@@ -35,6 +35,14 @@ func buffer64(binding int, name, mode string) (string, error) {
 	return typed(binding, name, mode, declareViews64+readers64, writers64)
 }
 
+// storage is buffer64 if wide, else buffer: for templates that make both variants.
+func storage(wide bool, binding int, name, mode string) (string, error) {
+	if wide {
+		return buffer64(binding, name, mode)
+	}
+	return buffer(binding, name, mode)
+}
+
 func typed(binding int, name, mode, read, write string) (string, error) {
 	a, ok := access[mode]
 	if !ok {

@@ -4,18 +4,23 @@
 //   g = clip * multiplier * grad    p = p * (1 - lr * decay)    m += (1 - beta1) (g - m)    v = beta2 v + (1 - beta2) g g
 //   p -= lr / bias1 * m / (sqrt(v) / sqrt(bias2) + eps)
 //   grad, m, v, p [n] f32    value [n] bf16 or f16: p rounded (absent when p is the value)
-//   hyper: lr, beta1, beta2, eps, decay, bias1 = 1 - beta1^t, bias2 = 1 - beta2^t, max norm (0: no clipping), multiplier
+//   hyper, computed in float64: lr / bias1, 1 - beta1, 1 - beta2, beta2, sqrt(bias2), eps, lr * decay,
+//     max norm (0: no clipping), multiplier
 //   norm: norm, 1 if not finite (then nothing changes)
-// clip = min(1, max norm / (norm + 1e-6)).
+// bias = 1 - beta^t    clip = min(1, max norm / (norm + 1e-6)).
 // Source: Loshchilov and Hutter 2019, algorithm 2; torch.optim.adamw._single_tensor_adamw, torch.nn.utils.clip_grad_norm_.
-// Dispatch: one lane per quad, folded over x and y.
+// Dispatch: quads quads a lane, folded over x and y.
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 
 layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const bool SHADOW = false;   // value is there
 layout(constant_id = 2) const bool NORM = false;     // norm is there
-layout(push_constant) uniform Push { uint n; float decays, rate; };   // factors of this parameter's decay and lr
+layout(push_constant) uniform Push {
+    uint n;
+    float decays, rate;   // factors of this parameter's decay and lr
+    uint quads;           // of a lane
+};
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
 // the element of even index in the low half, so no 16-bit feature of the device is needed.
 const uint F32 = 0, BF16 = 1, F16 = 2;
@@ -189,14 +194,9 @@ void setValue4(uint i, vec4 v) {
 layout(binding = 5, std430) readonly buffer HyperBlock { float hyper[]; };
 layout(binding = 6, std430) readonly buffer NormBlock { float norm[]; };
 
-void main() {
-    const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
-    const uint q = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
-    if (4 * q >= n || (NORM && norm[1] != 0.0)) return;
-    const float lr = hyper[0] * rate, beta1 = hyper[1], beta2 = hyper[2], eps = hyper[3];
-    float factor = hyper[8];
-    if (NORM && hyper[7] > 0.0) factor *= min(1.0, hyper[7] / (norm[0] + 1e-6));
+float rate1, up1, up2, beta2, root2, eps, shrink, factor;   // of this step
 
+void step_(uint q) {
     const bool whole = 4 * q + 4 <= n;
     const uint count = whole ? 4 : n - 4 * q;
     vec4 g = vec4(0.0), mq = vec4(0.0), vq = vec4(0.0), pq = vec4(0.0);
@@ -212,10 +212,10 @@ void main() {
         pq[e] = p(4 * q + e);
     }
     g *= factor;
-    pq *= 1.0 - lr * (hyper[4] * decays);
-    mq += (1.0 - beta1) * (g - mq);
-    vq = beta2 * vq + (1.0 - beta2) * g * g;
-    pq -= lr / hyper[5] * (mq / (sqrt(vq) / sqrt(hyper[6]) + eps));
+    pq *= shrink;
+    mq += up1 * (g - mq);
+    vq = beta2 * vq + up2 * g * g;
+    pq -= rate1 * (mq / (sqrt(vq) / root2 + eps));
     if (whole) {
         setM4(q, mq);
         setV4(q, vq);
@@ -232,4 +232,20 @@ void main() {
         setValue2(2 * q, pq.xy);
         if (count > 2) setValue2(2 * q + 1, pq.zw);
     }
+}
+
+void main() {
+    const uint lanes = gl_WorkGroupSize.x, group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
+    uint q = group * lanes * quads + gl_LocalInvocationID.x;
+    if (4 * q >= n || (NORM && norm[1] != 0.0)) return;
+    rate1 = hyper[0] * rate;
+    up1 = hyper[1];
+    up2 = hyper[2];
+    beta2 = hyper[3];
+    root2 = hyper[4];
+    eps = hyper[5];
+    shrink = 1.0 - hyper[6] * rate * decays;
+    factor = hyper[8];
+    if (NORM && hyper[7] > 0.0) factor *= min(1.0, hyper[7] / (norm[0] + 1e-6));
+    for (uint i = 0; i < quads && 4 * q < n; i++, q += lanes) step_(q);
 }

@@ -58,6 +58,8 @@ var (
 	codeGradNorm string
 	//go:embed adamw.spv
 	codeAdamw string
+	//go:embed adamw64.spv
+	codeAdamw64 string
 	//go:embed attention_tile.spv
 	codeAttentionTile string
 	//go:embed attention_combine.spv
@@ -138,6 +140,7 @@ var NN = nn.Kernels{
 	SquareSums:           gpu.Kernel{Name: "square_sums", Code: codeSquareSums},
 	GradNorm:             gpu.Kernel{Name: "grad_norm", Code: codeGradNorm},
 	Adamw:                gpu.Kernel{Name: "adamw", Code: codeAdamw},
+	Adamw64:              gpu.Kernel{Name: "adamw64", Code: codeAdamw64},
 	AttentionTile:        gpu.Kernel{Name: "attention_tile", Code: codeAttentionTile},
 	AttentionCombine:     gpu.Kernel{Name: "attention_combine", Code: codeAttentionCombine},
 	AttentionGradQTile:   gpu.Kernel{Name: "attention_grad_q_tile", Code: codeAttentionGradQTile},

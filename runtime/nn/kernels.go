@@ -21,7 +21,7 @@ type Kernels struct {
 	CrossEntropy, CrossEntropyGrad, Total gpu.Kernel
 
 	// Optimizer (optimizer.go).
-	SquareSums, GradNorm, Adamw gpu.Kernel
+	SquareSums, GradNorm, Adamw, Adamw64 gpu.Kernel
 
 	// Attention: tile kernels for GPUs, lane kernels for CPU drivers (attention.go).
 	AttentionTile, AttentionGradQTile, AttentionGradKvTile    gpu.Kernel

@@ -39,7 +39,7 @@ func (r *Recorder) tiling(p *product) tiling {
 		}
 	case "":
 		if info.IsCPU && shuffles {
-			return r.lanes(p, info.Int64)
+			return r.lanes(p, r.wideWords())
 		}
 		if fewRows {
 			return r.few(p)

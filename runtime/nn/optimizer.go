@@ -17,15 +17,17 @@ type Hyper struct {
 // HyperWords is the length of the buffer: Alloc(gpu.F32, HyperWords).
 const HyperWords = 16
 
-// Words is the buffer's content. The bias corrections are computed in float64.
+// Words is the buffer's content: what the kernels need of h, computed in float64 (1 - beta2 alone would lose four digits
+// in f32).
 func (h Hyper) Words() []float32 {
 	scale := h.GradScale
 	if scale == 0 {
 		scale = 1
 	}
 	w := make([]float32, HyperWords)
-	for i, v := range []float64{h.LR, h.Beta1, h.Beta2, h.Eps, h.Decay, 1 - math.Pow(h.Beta1, float64(h.Step)),
-		1 - math.Pow(h.Beta2, float64(h.Step)), h.MaxNorm, scale} {
+	bias1, bias2 := 1-math.Pow(h.Beta1, float64(h.Step)), 1-math.Pow(h.Beta2, float64(h.Step))
+	for i, v := range []float64{h.LR / bias1, 1 - h.Beta1, 1 - h.Beta2, h.Beta2, math.Sqrt(bias2), h.Eps, h.LR * h.Decay,
+		h.MaxNorm, scale} {
 		w[i] = float32(v)
 	}
 	return w
@@ -113,13 +115,20 @@ func (r *Recorder) adamw(p *Param, s *Moments, hyper, norm gpu.Tensor) {
 	}
 	lanes := r.linearLanes()
 	spec := []uint32{uint32(lanes), flag(shadow.Valid()), flag(norm.Valid())}
+	kernel, quads := &r.K.Adamw, 2 // of a lane
+	if r.wideWords() {
+		kernel = &r.K.Adamw64
+	}
+	if r.info().IsCPU {
+		quads = 32 // there every read of a hyperparameter costs as much as a quad
+	}
 	r.eachFlat(p.Value.Len(), 4, func(from, n int) {
 		value := gpu.Tensor{}
 		if shadow.Valid() {
 			value = flat(shadow, from, n)
 		}
-		r.DispatchLinear(&r.K.Adamw, ((n+3)/4+lanes-1)/lanes, spec,
-			[]uint32{uint32(n), math.Float32bits(decays), math.Float32bits(rate)},
+		r.DispatchLinear(kernel, ((n+3)/4+lanes*quads-1)/(lanes*quads), spec,
+			[]uint32{uint32(n), math.Float32bits(decays), math.Float32bits(rate), uint32(quads)},
 			flat(p.Grad, from, n), flat(s.M, from, n), flat(s.V, from, n), flat(master, from, n), value, hyper, norm)
 	})
 }

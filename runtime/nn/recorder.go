@@ -54,5 +54,8 @@ func (r *Recorder) GradInto(p *Param) (t gpu.Tensor, accumulate bool) {
 // failf makes a formatted message the recorder's error unless it has one.
 func (r *Recorder) failf(format string, args ...any) { r.Fail(fmt.Errorf(format, args...)) }
 
+// wideWords reports whether kernels should load 64-bit words: on CPU drivers a load costs by the word, whatever its width.
+func (r *Recorder) wideWords() bool { return r.Dev.Info.IsCPU && r.Dev.Info.Int64 }
+
 // info is the device's description.
 func (r *Recorder) info() *gpu.Info { return &r.Dev.Info }

@@ -86,7 +86,7 @@ func TestAdamW(t *testing.T) {
 			}
 			defer rec.Close()
 			for step := 1; step <= 3; step++ {
-				h := nn.Hyper{LR: 1e-2, Beta1: 0.9, Beta2: 0.95, Eps: 1e-8, Decay: 0.1, Step: step, MaxNorm: 3, GradScale: 0.5}
+				h := nn.Hyper{LR: 1e-2, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Decay: 0.1, Step: step, MaxNorm: 3, GradScale: 0.5}
 				if err := d.Write(o.hyper, h.Words()); err != nil {
 					t.Fatal(err)
 				}
