@@ -35,9 +35,9 @@ func (r *Recorder) Attention(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor, a 
 	y = r.Alloc(r.Act, n.B, n.T, n.H, n.V)
 	lse = r.Alloc(gpu.F32, n.B, n.H, n.T)
 	if r.lanesFor(n) {
-		lanes := int(r.info().SubgroupSize)
-		spec := n.spec(uint32(lanes), uint32(max(1, min(4, 256/(n.E+n.V)*2))))
-		r.attentionRows(&r.K.AttentionLanes, n, func(rows int) int { return rows * n.K * ceilDiv(n.T*n.G, lanes) }, spec,
+		lanes, per := int(r.info().SubgroupSize), r.perLane(n, n.T*n.G)
+		spec := n.spec(uint32(lanes), uint32(n.perStep()), uint32(per))
+		r.attentionRows(&r.K.AttentionLanes, n, func(rows int) int { return rows * n.K * ceilDiv(n.T*n.G, lanes*per) }, spec,
 			append(n.inputs(), gpu.Bind{T: sinks}, gpu.Bind{T: y, PerRow: true}, gpu.Bind{T: lse, PerRow: true}))
 		return y, lse
 	}
@@ -95,11 +95,30 @@ func (r *Recorder) lanesFor(n *attentionCall) bool {
 	return r.info().IsCPU && r.info().SubgroupOps&shuffle != 0 && n.E+n.V <= 512
 }
 
+// perLane is how many of the given rows a lane takes: two share every broadcast where registers and work allow it.
+func (r *Recorder) perLane(n *attentionCall, rows int) int {
+	if n.E+n.V <= 192 && n.B*n.K*rows >= 32*int(r.info().SubgroupSize) {
+		return 2
+	}
+	return 1
+}
+
+// perStep is how many keys, or rows in the gradient of keys, a lane kernel loads at a time: a power of two, as large as keeps
+// the unrolled code short to compile.
+func (n *attentionCall) perStep() int {
+	if n.E+n.V <= 128 {
+		return 2
+	}
+	return 1
+}
+
 // tile chooses the lanes and the vec4s of rows per lane of a tile kernel that keeps rows of the given width in registers.
 func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) {
 	switch {
 	case rows <= 8:
 		return 32, 1
+	case info.SharedBytes < 18<<10 || info.MaxInvocations < 128:
+		return 64, 1
 	case rows > 32 && width <= 128 && info.SharedBytes >= 32<<10:
 		return 128, 2
 	}

@@ -34,11 +34,12 @@ func (r *Recorder) AttentionGrad(b, keys *Batch, q, k, v, bias, sinks, y, lse, d
 }
 
 func (r *Recorder) attentionGradLanes(n *attentionCall, y, dy, lse, delta, dq, dk, dv, dbias gpu.Tensor) {
-	lanes := int(r.info().SubgroupSize)
-	step := uint32(max(1, min(2, 256/(n.E+n.V))))
-	r.attentionGradQ(&r.K.AttentionGradQLanes, n, lanes, n.spec(uint32(lanes), step), y, dy, lse, delta, dq, dbias)
-	r.attentionRows(&r.K.AttentionGradKvLanes, n, func(batch int) int { return batch * n.K * ceilDiv(n.S, lanes) },
-		n.spec(uint32(lanes), step), n.gradKV(dy, lse, delta, dk, dv))
+	lanes, step := int(r.info().SubgroupSize), uint32(n.perStep())
+	per := r.perLane(n, n.T*n.G)
+	r.attentionGradQ(&r.K.AttentionGradQLanes, n, lanes*per, n.spec(uint32(lanes), step, uint32(per)), y, dy, lse, delta, dq, dbias)
+	per = r.perLane(n, n.S)
+	r.attentionRows(&r.K.AttentionGradKvLanes, n, func(batch int) int { return batch * n.K * ceilDiv(n.S, lanes*per) },
+		n.spec(uint32(lanes), step, uint32(per)), n.gradKV(dy, lse, delta, dk, dv))
 }
 
 func (r *Recorder) attentionGradTile(n *attentionCall, y, dy, lse, delta, dq, dk, dv, dbias gpu.Tensor) {
