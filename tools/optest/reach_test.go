@@ -13,6 +13,9 @@ import (
 
 // shortReach makes the device's bindings reach only n bytes for the rest of the test.
 func shortReach(t *testing.T, d *gpu.Device, n int64) {
+	if d.Info.MinOffsetAlign > 16 {
+		t.Skipf("pieces of these small odd rows cannot begin at multiples of %d bytes", d.Info.MinOffsetAlign)
+	}
 	keep := d.Info.MaxStorageBufferRange
 	d.Info.MaxStorageBufferRange = n
 	t.Cleanup(func() { d.Info.MaxStorageBufferRange = keep })
