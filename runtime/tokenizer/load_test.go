@@ -91,6 +91,32 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
+// TestMissingUnknownToken: a file may name an unknown token that the vocabulary lacks, which is an error
+// where a word needs it and not before.
+func TestMissingUnknownToken(t *testing.T) {
+	for _, c := range []struct{ name, in, want string }{
+		{"BPE", `{"model":{"type":"BPE","unk_token":"<u>","vocab":{"a":0},"merges":[]}}`, `BPE: a word is not`},
+		{"WordLevel", `{"model":{"type":"WordLevel","unk_token":"<u>","vocab":{"a":0}}}`, "WordLevel: a word"},
+		{"WordPiece", `{"model":{"type":"WordPiece","unk_token":"<u>","vocab":{"a":0}}}`, "WordPiece: a word"},
+		{"Unigram", `{"model":{"type":"Unigram","vocab":[["a",-1]]}}`, "no unk_id"},
+	} {
+		tok, err := Parse([]byte(c.in))
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if ids, err := tok.EncodeChecked("a", true); err != nil || len(ids) != 1 {
+			t.Errorf("%s: a known word gave %v %v", c.name, ids, err)
+		}
+		if _, err := tok.EncodeChecked("b", true); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
+		}
+		if tok.Encode("b", true) != nil {
+			t.Errorf("%s: Encode gave ids for a word that cannot be written", c.name)
+		}
+	}
+}
+
 func TestSaveLeavesTheOldFile(t *testing.T) {
 	dir := write(t, map[string]string{"tokenizer.json": "old"})
 	tok, err := TrainBPE(slices.Values(corpus), TrainOptions{VocabSize: 260})

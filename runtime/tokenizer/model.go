@@ -27,6 +27,7 @@ type work struct {
 	buf     []byte
 	pieces  []text
 	scratch []span
+	missing bool               // the word needs an unknown token that the vocabulary lacks
 	rev     map[int32][2]int32 // see bpe.note
 }
 

@@ -109,12 +109,7 @@ func (m *bpe) link() error {
 	}
 	m.unk = -1
 	if m.unkToken != nil {
-		id, ok := m.vocab.lookup(*m.unkToken)
-		if !ok && len(*m.unkToken) > 0 {
-			// The reference fails only when it first needs the token; the file is wrong either way.
-			return fmt.Errorf("unk_token %q is not in the vocabulary", *m.unkToken)
-		}
-		if ok {
+		if id, ok := m.vocab.lookup(*m.unkToken); ok {
 			m.unk = id
 		}
 	}
@@ -142,8 +137,11 @@ func (m *bpe) tokenize(word string, w *work, out []token) ([]token, error) {
 	}
 	if m.raw {
 		m.rawSymbols(word, w)
-	} else if err := m.symbols(word, w); err != nil {
-		return nil, err
+	} else {
+		m.symbols(word, w)
+	}
+	if w.missing {
+		return nil, errUnknown("BPE", *m.unkToken)
 	}
 	if len(w.syms) <= 32 && m.prefix == "" && m.dropout == 0 {
 		m.mergeShort(w)
@@ -174,7 +172,7 @@ func (w *work) push(id int32, start, n int) int {
 
 // rawSymbols fills w.syms with a symbol a byte. Bytes without a symbol take the unknown token.
 func (m *bpe) rawSymbols(word string, w *work) {
-	w.syms = w.syms[:0]
+	w.syms, w.missing = w.syms[:0], false
 	unknown := 0 // length of the unknown run not yet pushed
 	flush := func(end int) {
 		if unknown > 0 {
@@ -193,6 +191,8 @@ func (m *bpe) rawSymbols(word string, w *work) {
 				flush(i)
 			}
 			unknown++
+		default:
+			w.missing = m.unkToken != nil
 		}
 	}
 	flush(len(word))
@@ -207,8 +207,8 @@ func (w *work) endSymbols() {
 
 // symbols fills w.syms with the symbols of the word's runes. An unknown rune that waits to be fused
 // comes after the byte tokens that follow it, as in the reference.
-func (m *bpe) symbols(word string, w *work) error {
-	w.syms = w.syms[:0]
+func (m *bpe) symbols(word string, w *work) {
+	w.syms, w.missing = w.syms[:0], false
 	pos, unknown := 0, 0
 	for i, r := range word {
 		n := utf8.RuneLen(r)
@@ -237,13 +237,14 @@ func (m *bpe) symbols(word string, w *work) error {
 				unknown = 0
 			}
 			unknown += n
+		default:
+			w.missing = m.unkToken != nil
 		}
 	}
 	if unknown > 0 {
 		w.push(m.unk, pos, unknown)
 	}
 	w.endSymbols()
-	return nil
 }
 
 func (m *bpe) hasBytes(s string) bool {

@@ -117,13 +117,15 @@ func TrainBPE(texts iter.Seq[string], o TrainOptions) (*Tokenizer, error) {
 	if err := o.check(256); err != nil {
 		return nil, err
 	}
-	pre, components, err := bpeComponents(&o)
+	var failed error // of the pattern, on some text
+	pre, components, err := bpeComponents(&o, &failed)
 	if err != nil {
 		return nil, err
 	}
 	words := newWordCounter()
-	if err := words.count(texts, o.SpecialTokens, pre); err != nil {
-		return nil, err
+	words.count(texts, o.SpecialTokens, pre)
+	if failed != nil {
+		return nil, fmt.Errorf("tokenizer: train: %w", failed)
 	}
 	m := newBPETrainer(&o).train(words)
 	if err := m.link(); err != nil {
@@ -132,7 +134,9 @@ func TrainBPE(texts iter.Seq[string], o TrainOptions) (*Tokenizer, error) {
 	return assemble(m, o.addedTokens(), components)
 }
 
-func bpeComponents(o *TrainOptions) (splitter, map[string]any, error) {
+// bpeComponents returns the splitter and the components of the result. The splitter leaves its first error
+// in failed.
+func bpeComponents(o *TrainOptions, failed *error) (splitter, map[string]any, error) {
 	type m = map[string]any
 	level := func(regex bool) m {
 		return m{"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": regex}
@@ -154,8 +158,8 @@ func bpeComponents(o *TrainOptions) (splitter, map[string]any, error) {
 	}
 	return func(s string, piece func(a, b int)) {
 		found, err := re.matches(s)
-		if err != nil {
-			found = nil // the text counts as one word
+		if *failed == nil {
+			*failed = err
 		}
 		for _, p := range partition(len(s), found, false) {
 			piece(p.start, p.end)

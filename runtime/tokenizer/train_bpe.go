@@ -29,7 +29,7 @@ func (c *wordCounter) add(w string) {
 }
 
 // count cuts the texts at the special tokens, and what is between them with split.
-func (c *wordCounter) count(texts iter.Seq[string], specials []string, split splitter) error {
+func (c *wordCounter) count(texts iter.Seq[string], specials []string, split splitter) {
 	keys := make([]trieKey, len(specials))
 	for i, s := range specials {
 		keys[i] = trieKey{s, int32(i)}
@@ -47,7 +47,6 @@ func (c *wordCounter) count(texts iter.Seq[string], specials []string, split spl
 		}
 		split(s, func(a, b int) { c.add(s[a:b]) })
 	}
-	return nil
 }
 
 // pairCount is a pair of neighbouring symbols in the queue, with the words it was found in.

@@ -37,14 +37,11 @@ func TrainUnigram(texts iter.Seq[string], o TrainOptions) (*Tokenizer, error) {
 		return nil, err
 	}
 	words := newWordCounter()
-	err := words.count(texts, o.SpecialTokens, func(s string, piece func(a, b int)) {
+	words.count(texts, o.SpecialTokens, func(s string, _ func(a, b int)) {
 		for _, w := range metaspaceWords(s) {
 			words.add(w)
 		}
 	})
-	if err != nil {
-		return nil, err
-	}
 	t := &unigramTrainer{maxLength: unigramMaxLength, want: o.VocabSize - 256 - len(o.SpecialTokens)}
 	if o.MaxTokenLength > 0 {
 		t.maxLength = o.MaxTokenLength
