@@ -89,8 +89,11 @@ func (r *Recorder) Total(x gpu.Tensor) gpu.Tensor {
 	return sum
 }
 
-// oneSubgroup is the constant of kernels that skip barriers when the workgroup is a single subgroup.
-func (r *Recorder) oneSubgroup(lanes int) uint32 { return flag(lanes <= int(r.info().SubgroupSize)) }
+// oneSubgroup is the constant of kernels that skip barriers when the workgroup is a single subgroup. Some drivers (Intel)
+// report 32 and may run a kernel with less, so the smallest size decides.
+func (r *Recorder) oneSubgroup(lanes int) uint32 {
+	return flag(lanes <= int(min(r.info().SubgroupSize, r.info().MinSubgroup)))
+}
 
 func one(rows int) int { return rows }
 

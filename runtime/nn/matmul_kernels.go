@@ -112,12 +112,8 @@ func (r *Recorder) few(p *product) tiling {
 	if p.m > 4 || p.n < 4096 {
 		columns = 2
 	}
-	one := uint32(0)
-	if threads == size {
-		one = 1
-	}
 	return tiling{kernel: &r.K.MatmulFew, tileM: p.m, tileN: columns,
-		spec: []uint32{uint32(threads), uint32(p.m), uint32(columns), p.aligned(), one, p.epilogue()}}
+		spec: []uint32{uint32(threads), uint32(p.m), uint32(columns), p.aligned(), r.oneSubgroup(threads), p.epilogue()}}
 }
 
 // enoughTiles is the number of workgroups from which a GPU counts as full.
