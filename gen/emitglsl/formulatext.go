@@ -370,26 +370,52 @@ func (w *formulaWriter) rowSteps(b *strings.Builder, level int) {
 
 var declared = regexp.MustCompile(`^(?:(?:precise|const|shared|layout\([^)]*\))\s+)*(?:float|vec[234]|uint|uvec[234]|int|bool|void)\s+(\w+)\s*[\[(=;]`)
 
-// shake drops top-level functions and constants of the library that nothing in the kernel mentions.
+// shake drops top-level functions and constants of the library that nothing kept mentions, directly or through others.
 func shake(text string) string {
 	chunks := chunk(text)
-	for {
-		kept := chunks[:0:0]
-		for i, c := range chunks {
-			if c.name == "" || mentioned(chunks, i) {
-				kept = append(kept, c)
+	byName := map[string][]int{}
+	for i, c := range chunks {
+		if c.name != "" {
+			byName[c.name] = append(byName[c.name], i)
+		}
+	}
+	keep := make([]bool, len(chunks))
+	var reach func(i int)
+	reach = func(i int) {
+		if keep[i] {
+			return
+		}
+		keep[i] = true
+		for _, w := range words(chunks[i].text) {
+			for _, j := range byName[w] {
+				reach(j)
 			}
 		}
-		if len(kept) == len(chunks) {
-			break
+	}
+	for i, c := range chunks {
+		if c.name == "" {
+			reach(i)
 		}
-		chunks = kept
 	}
 	var b strings.Builder
-	for _, c := range chunks {
-		b.WriteString(c.text)
+	for i, c := range chunks {
+		if keep[i] {
+			b.WriteString(c.text)
+		}
 	}
 	return tidy(b.String())
+}
+
+// words lists the identifiers of GLSL text outside comments.
+func words(text string) []string {
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "//")
+		out = append(out, strings.FieldsFunc(line, func(r rune) bool {
+			return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+		})...)
+	}
+	return out
 }
 
 type piece struct{ name, text string }
@@ -420,19 +446,4 @@ func chunk(text string) []piece {
 		}
 	}
 	return append(out, piece{"", cur.String()})
-}
-
-func mentioned(chunks []piece, i int) bool {
-	word := regexp.MustCompile(`\b` + chunks[i].name + `\b`)
-	for j, c := range chunks {
-		if j == i || c.name == chunks[i].name {
-			continue
-		}
-		for _, line := range strings.Split(c.text, "\n") {
-			if word.MatchString(strings.SplitN(line, "//", 2)[0]) {
-				return true
-			}
-		}
-	}
-	return false
 }
