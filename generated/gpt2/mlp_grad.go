@@ -24,7 +24,7 @@ func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved,
 	r.Free(s.G, do)
 
 	// grad of :76 act h -> g fn=hidden_act
-	dh := kernels.ActGradE747b4(r, dg, s.H, m.HiddenAct)
+	dh := kernels.ActGrad944078(r, dg, s.H, m.HiddenAct)
 	r.Free(dg, s.H)
 
 	// grad of :75 linear x -> h weight=c_fc.weight:t bias=c_fc.bias out=intermediate_size

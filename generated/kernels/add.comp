@@ -36,9 +36,10 @@ uint pack2(uint type, vec2 v) {
     return type == BF16 ? bf16Bits(v.x) | (bf16Bits(v.y) << 16) : packHalf2x16(v);
 }
 
-// Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same 1-2 ulp:
-// the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own minimax fits.
-// `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may be flushed to zero.
+// Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same
+// 1-2 ulp: the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own
+// minimax fits. `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may
+// be flushed to zero.
 #define INF uintBitsToFloat(0x7f800000u)
 #define NAN uintBitsToFloat(0x7fc00000u)
 const float LN2_HI = 0.693359375, LN2_LO = -2.1219444e-4; // the high part has 9 bits: n * LN2_HI is exact

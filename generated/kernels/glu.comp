@@ -37,9 +37,10 @@ uint pack2(uint type, vec2 v) {
     return type == BF16 ? bf16Bits(v.x) | (bf16Bits(v.y) << 16) : packHalf2x16(v);
 }
 
-// Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same 1-2 ulp:
-// the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own minimax fits.
-// `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may be flushed to zero.
+// Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same
+// 1-2 ulp: the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own
+// minimax fits. `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may
+// be flushed to zero.
 #define INF uintBitsToFloat(0x7f800000u)
 #define NAN uintBitsToFloat(0x7fc00000u)
 const float LN2_HI = 0.693359375, LN2_LO = -2.1219444e-4; // the high part has 9 bits: n * LN2_HI is exact
@@ -182,8 +183,9 @@ float normalCDF(float x) {
     return x < 0.0 ? tail : 1.0 - tail;
 }
 
-// Activations by number, the constant ACT that the kernel declares (numbers: runtime/nn/activation.go). Needs lib/math.
-// Formulas: transformers activations.py ACT2FN. actGrad is the derivative; at a kink it is the one PyTorch takes.
+// Activations by number, the constant ACT that the kernel declares (numbers: runtime/nn/activation.go). Needs
+// lib/math. Formulas: transformers activations.py ACT2FN. actGrad is the derivative; at a kink it is the one
+// PyTorch takes.
 float geluTanhArg2(float x) { return 2.0 * SQRT_2_PI * (x + 0.044715 * x * x * x); }
 
 float act(float x) {

@@ -20,7 +20,7 @@ func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved,
 	r.Free(s.P)
 
 	// grad of :65 glu g u -> p fn=hidden_act
-	dg, du := kernels.GLUGrad3d298a(r, dp, s.G, s.U, m.HiddenAct)
+	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
 	// grad of :64 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size

@@ -20,7 +20,7 @@ func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *E
 	r.Free(s.P)
 
 	// grad of :58 glu g u -> p fn=hidden_act
-	dg, du := kernels.GLUGrad3d298a(r, dp, s.G, s.U, m.HiddenAct)
+	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
 	// grad of :57 expert_linear_in x plan -> u weight=experts.{e}.w3.weight:stack experts=num_local_experts out=intermediate_size k=num_experts_per_tok
@@ -31,7 +31,7 @@ func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *E
 	dx2 := r.ExpertLinearInGrad(w.ExpertsW, nil, s.X, s.Plan, dg)
 	r.Free(s.X, s.Plan, dg)
 
-	dx3 := kernels.AddB389b4(r, dx, dx2)
+	dx3 := kernels.AddAc19c1(r, dx, dx2)
 	r.Free(dx, dx2)
 	return dx3
 }

@@ -23,7 +23,7 @@ func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved,
 	r.Free(ds)
 
 	// grad of :40 mul e wk -> ew
-	de, dwk := kernels.MulGrad1e421e(r, dew, s.Wk, s.E)
+	de, dwk := kernels.MulGradA92a26(r, dew, s.Wk, s.E)
 	r.Free(dew, s.Wk, s.E)
 
 	// grad of :40 mul e wk -> ew
@@ -42,7 +42,7 @@ func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved,
 	dx2 := m.routerGrad(r, b, w.Router, &s.Router, dw)
 	r.Free(dw)
 
-	dx3 := kernels.AddB389b4(r, dx, dx2)
+	dx3 := kernels.AddAc19c1(r, dx, dx2)
 	r.Free(dx, dx2)
 	return dx3
 }

@@ -30,7 +30,7 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 	logits := r.Linear(w.Gate, x)
 
 	// :48 softmax logits -> p
-	p := kernels.Softmax75497b(r, logits)
+	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
@@ -61,7 +61,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 	logits := r.Linear(w.Gate, x)
 
 	// :48 softmax logits -> p
-	p := kernels.Softmax75497b(r, logits)
+	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
 	// :49 topk p -> index k=num_experts_per_tok
@@ -72,7 +72,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 	r.Free(p)
 
 	// :51 norm_sum v -> w
-	w_ := kernels.NormSumF23de3(r, v, 0)
+	w_ := kernels.NormSum3be083(r, v, 0)
 	r.Free(v)
 	return w_, index
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/mixtral.toml:44 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
 	// grad of :51 norm_sum v -> w
-	dv := kernels.NormSumGradB44a63(r, dw, s.W, s.WZ)
+	dv := kernels.NormSumGrad1fac53(r, dw, s.W, s.WZ)
 	r.Free(s.W, s.WZ)
 
 	// grad of :50 gather_last p index -> v
@@ -24,7 +24,7 @@ func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *Rou
 	r.Free(dv, s.Index)
 
 	// grad of :48 softmax logits -> p
-	dlogits := kernels.SoftmaxGrad7babe9(r, dp, s.P)
+	dlogits := kernels.SoftmaxGrad79301f(r, dp, s.P)
 	r.Free(dp, s.P)
 
 	// grad of :47 linear x -> logits weight=gate.weight out=num_local_experts

@@ -24,7 +24,7 @@ func (m *Model) gatedMLPGrad(r *nn.Recorder, b *nn.Batch, w *GatedMLPWeights, s 
 	r.Free(dd, s.DMask)
 
 	// grad of :134 glu g u -> p fn=ff_act
-	dg, du := kernels.GLUGrad3d298a(r, dp, s.G, s.U, m.FfAct())
+	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.FfAct())
 	r.Free(dp, s.G, s.U)
 
 	// grad of :133 linear x -> u weight=wi_1.weight out=intermediate_size

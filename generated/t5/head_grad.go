@@ -20,7 +20,7 @@ func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSav
 	r.Free(s.S)
 
 	// grad of :44 scale h -> s by=head_scale
-	dh := kernels.ScaleGradD966ee(r, ds, float32(m.HeadScale()))
+	dh := kernels.ScaleGrad339fb3(r, ds, float32(m.HeadScale()))
 	r.Free(ds)
 	return dh
 }

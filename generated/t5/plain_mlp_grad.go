@@ -24,7 +24,7 @@ func (m *Model) plainMLPGrad(r *nn.Recorder, b *nn.Batch, w *PlainMLPWeights, s 
 	r.Free(dd, s.DMask)
 
 	// grad of :142 act h -> g fn=ff_act
-	dh := kernels.ActGradE747b4(r, dg, s.H, m.FfAct())
+	dh := kernels.ActGrad944078(r, dg, s.H, m.FfAct())
 	r.Free(dg, s.H)
 
 	// grad of :141 linear x -> h weight=wi.weight out=intermediate_size
