@@ -1,7 +1,8 @@
 package shaders
 
-// attentionSources lists the attention kernels: tile kernels for GPUs, which stage in shared memory, and lane kernels for
-// CPU drivers, which have neither shared memory nor barriers. All are correct on every device that can run them.
+// attentionSources lists the attention kernels: tile kernels for GPUs, which stage in shared memory, and lane
+// kernels for CPU drivers, which have neither shared memory nor barriers. All are correct on every device
+// that can run them.
 func attentionSources() []Source {
 	var all []Source
 	for _, name := range []string{"attention_tile", "attention_combine", "attention_grad_q_tile", "attention_grad_kv_tile",

@@ -8,8 +8,9 @@ import (
 // An activation is a function and its derivative in float64.
 type activation struct{ f, grad func(float64) float64 }
 
-// Activation returns the activation of transformers' ACT2FN (plus softplus, exp, identity) and its derivative, in
-// float64 and written as the definitions are, not as the kernels compute them. At a kink the derivative is PyTorch's.
+// Activation returns the activation of transformers' ACT2FN (plus softplus, exp, identity) and its
+// derivative, in float64 and written as the definitions are, not as the kernels compute them. At a kink the
+// derivative is PyTorch's.
 func Activation(name string) (f, grad func(float64) float64, err error) {
 	a, ok := activationTable()[name]
 	if !ok {
@@ -43,8 +44,14 @@ func activationTable() map[string]activation {
 			func(x float64) float64 { return x * sigmoid(1.702*x) },
 			func(x float64) float64 { return sigmoid(1.702*x) * (1 + 1.702*x*sigmoid(-1.702*x)) },
 		},
-		"relu":  {func(x float64) float64 { return max(x, 0) }, func(x float64) float64 { return gate(x > 0) }},
-		"relu2": {func(x float64) float64 { return max(x, 0) * max(x, 0) }, func(x float64) float64 { return 2 * max(x, 0) }},
+		"relu": {
+			func(x float64) float64 { return max(x, 0) },
+			func(x float64) float64 { return gate(x > 0) },
+		},
+		"relu2": {
+			func(x float64) float64 { return max(x, 0) * max(x, 0) },
+			func(x float64) float64 { return 2 * max(x, 0) },
+		},
 		"relu6": {
 			func(x float64) float64 { return min(max(x, 0), 6) },
 			func(x float64) float64 { return gate(x > 0 && x < 6) },

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// attentionArgs are the inputs of attention, in the order of runtime/nn: q [B T H E], k [B S K E], v [B S K V], then
-// bias [1|B H T S], sinks [H] and slopes [H], each nil when absent.
+// attentionArgs are the inputs of attention, in the order of runtime/nn: q [B T H E], k [B S K E], v [B S K
+// V], then bias [1|B H T S], sinks [H] and slopes [H], each nil when absent.
 type attentionArgs struct {
 	batch, keys                   *Batch
 	q, k, v, bias, sinks, slopes  *Array
@@ -22,7 +22,16 @@ func newAttentionArgs(c *Call) (*attentionArgs, error) {
 	if len(c.In) < 3 || in[0] == nil || in[1] == nil || in[2] == nil {
 		return nil, fmt.Errorf("attention: q, k and v are required")
 	}
-	a := &attentionArgs{batch: c.Batch, keys: c.Keys, q: in[0], k: in[1], v: in[2], bias: in[3], sinks: in[4], slopes: in[5]}
+	a := &attentionArgs{
+		batch:  c.Batch,
+		keys:   c.Keys,
+		q:      in[0],
+		k:      in[1],
+		v:      in[2],
+		bias:   in[3],
+		sinks:  in[4],
+		slopes: in[5],
+	}
 	if a.keys == nil {
 		a.keys = c.Batch
 	}
@@ -73,8 +82,8 @@ func (a *attentionArgs) kAt(b, s, h int) []float64 { return row(a.k, (b*a.S+s)*a
 func (a *attentionArgs) vAt(b, s, h int) []float64 { return row(a.v, (b*a.S+s)*a.K+h/a.G) }
 func (a *attentionArgs) biasAt(b, h, t, s int) int { return ((b%a.biasB*a.H+h)*a.T+t)*a.S + s }
 
-// weights returns the softmax weights of one query, the derivative of each logit by its scaled product, the weight of the
-// sink, and the logarithm of the denominator (-inf when no key is seen).
+// weights returns the softmax weights of one query, the derivative of each logit by its scaled product, the
+// weight of the sink, and the logarithm of the denominator (-inf when no key is seen).
 func (a *attentionArgs) weights(b, h, t int) (p, slope []float64, sink, lse float64) {
 	p, slope = make([]float64, a.S), make([]float64, a.S)
 	top := math.Inf(-1)
@@ -136,8 +145,8 @@ func attention(c *Call) ([]*Array, error) {
 	return []*Array{y, lse}, nil
 }
 
-// attentionGrad takes the inputs of attention and dy [B T H V] last (In[6]) and returns dq, dk, dv, dbias, dsinks; the last
-// two are nil where the input is.
+// attentionGrad takes the inputs of attention and dy [B T H V] last (In[6]) and returns dq, dk, dv, dbias,
+// dsinks; the last two are nil where the input is.
 func attentionGrad(c *Call) ([]*Array, error) {
 	a, err := newAttentionArgs(c)
 	if err != nil {

@@ -31,7 +31,15 @@ func TestAttentionGradients(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
-			in := []*Array{random(r, B, T, H, E), random(r, B, S, K, E), random(r, B, S, K, V), nil, nil, nil, random(r, B, T, H, V)}
+			in := []*Array{
+				random(r, B, T, H, E),
+				random(r, B, S, K, E),
+				random(r, B, S, K, V),
+				nil,
+				nil,
+				nil,
+				random(r, B, T, H, V),
+			}
 			if c.bias > 0 {
 				in[3] = random(r, c.bias, H, T, S)
 			}
@@ -41,7 +49,14 @@ func TestAttentionGradients(t *testing.T) {
 			if c.slope {
 				in[5] = random(r, H)
 			}
-			batch := &Batch{B: B, T: T, S: S, Base: 1, Seg: []int{1, 1, 2, 0, 1, 1, 1, 1}, KeySeg: []int{1, 1, 2, 2, 0, 1, 1, 1, 1, 1}}
+			batch := &Batch{
+				B:      B,
+				T:      T,
+				S:      S,
+				Base:   1,
+				Seg:    []int{1, 1, 2, 0, 1, 1, 1, 1},
+				KeySeg: []int{1, 1, 2, 2, 0, 1, 1, 1, 1, 1},
+			}
 			call := &Call{In: in, Attr: c.attr, Batch: batch}
 			grads, err := attentionGrad(call)
 			if err != nil {

@@ -1,7 +1,8 @@
 // Package refrun computes in float64 what kernels compute in float32: the reference of every op.
 //
-// The functions are written from the definitions, dense and slow, and share no code with the kernels. Gradients are checked
-// against central differences by the package's own tests; kernels are checked against these functions by tools/optest.
+// The functions are written from the definitions, dense and slow, and share no code with the kernels.
+// Gradients are checked against central differences by the package's own tests; kernels are checked against
+// these functions by tools/optest.
 package refrun
 
 // An Array is a dense row-major array.

@@ -2,8 +2,8 @@ package refrun
 
 import "fmt"
 
-// rope rotates features [offset, offset+2*half) of every head: In are x [B T H D] and cs [B T 2*half], cosines then sines.
-// Attributes: interleaved and inverse (bool), offset (int).
+// rope rotates features [offset, offset+2*half) of every head: In are x [B T H D] and cs [B T 2*half],
+// cosines then sines. Attributes: interleaved and inverse (bool), offset (int).
 func rope(c *Call) ([]*Array, error) {
 	if len(c.In) != 2 || len(c.In[0].Shape) != 4 || len(c.In[1].Shape) != 3 {
 		return nil, fmt.Errorf("rope: want x [B T H D] and cs [B T 2*half]")

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// activations gives each activation its number in shaders/lib/act.glsl. Several names are one function: the tanh form
-// of gelu is written in four ways that differ only in rounding.
-// Source: transformers activations.py, ACT2FN; softplus and exp are extra. prelu and xielu have parameters: not here.
+// activations gives each activation its number in shaders/lib/act.glsl. Several names are one function: the
+// tanh form of gelu is written in four ways that differ only in rounding.
+// Source: transformers activations.py, ACT2FN; softplus and exp are extra. prelu and xielu have parameters:
+// not here.
 var activations = map[string]uint32{
 	"linear": 0, "identity": 0,
 	"gelu": 1, "gelu_python": 1,
@@ -30,16 +31,23 @@ var activations = map[string]uint32{
 	"exp":          17,
 }
 
-// ActivationID returns the number by which kernels know an activation, for their constant ACT. An unknown name is an
-// error that lists the known ones.
+// ActivationID returns the number by which kernels know an activation, for their constant ACT. An unknown
+// name is an error that lists the known ones.
 func ActivationID(name string) (uint32, error) {
 	if id, ok := activations[name]; ok {
 		return id, nil
 	}
 	if name == "prelu" || name == "xielu" {
-		return 0, fmt.Errorf("activation %q has learned parameters and is an op of its own, not an activation name", name)
+		return 0, fmt.Errorf(
+			"activation %q has learned parameters and is an op of its own, not an activation name",
+			name,
+		)
 	}
-	return 0, fmt.Errorf("activation %q is not known; known are %s", name, strings.Join(ActivationNames(), ", "))
+	return 0, fmt.Errorf(
+		"activation %q is not known; known are %s",
+		name,
+		strings.Join(ActivationNames(), ", "),
+	)
 }
 
 // ActivationNames lists the known activation names, sorted.

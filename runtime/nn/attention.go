@@ -17,16 +17,21 @@ type AttentionAttrs struct {
 	Key     uint32     // keeps the random numbers of different attentions apart; the same for the gradient
 }
 
-// Attention is y = softmax(capped(scale q k^T) + bias - alibi, masked by the rule of Batch) v for groups of query heads that
-// share a key and value head.
+// Attention is y = softmax(capped(scale q k^T) + bias - alibi, masked by the rule of Batch) v for groups of
+// query heads that share a key and value head.
 //
 //	q [B T H E]  k [B S K E]  v [B S K V], K divides H    y [B T H V] stored as activations
 //	bias F32 [1|B H T S] or the zero Tensor    sinks F32 [H], an extra logit without a value, or the zero Tensor
 //	lse F32 [B H T], the logarithm of the softmax's denominator, for AttentionGrad
 //
-// keys is the batch whose S and KeySeg rule the keys: b itself for self-attention. A query that sees no key gives y = 0 and
-// lse = -inf. Nothing of size T x S is stored. Source: FlashAttention-2, https://arxiv.org/abs/2307.08691.
-func (r *Recorder) Attention(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor, a AttentionAttrs) (y, lse gpu.Tensor) {
+// keys is the batch whose S and KeySeg rule the keys: b itself for self-attention. A query that sees no key
+// gives y = 0 and lse = -inf. Nothing of size T x S is stored. Source: FlashAttention-2,
+// https://arxiv.org/abs/2307.08691.
+func (r *Recorder) Attention(
+	b, keys *Batch,
+	q, k, v, bias, sinks gpu.Tensor,
+	a AttentionAttrs,
+) (y, lse gpu.Tensor) {
 	n, err := r.attentionCall(b, keys, q, k, v, bias, sinks, a)
 	if err != nil {
 		r.Fail(err)
@@ -37,15 +42,26 @@ func (r *Recorder) Attention(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor, a 
 	if r.lanesFor(n) {
 		lanes, per := int(r.info().SubgroupSize), r.perLane(n, n.T*n.G)
 		spec := n.spec(uint32(lanes), uint32(n.perStep()), uint32(per))
-		r.attentionRows(&r.K.AttentionLanes, n, func(rows int) int { return rows * n.K * ceilDiv(n.T*n.G, lanes*per) }, spec,
-			append(n.inputs(), gpu.Bind{T: sinks}, gpu.Bind{T: y, PerRow: true}, gpu.Bind{T: lse, PerRow: true}))
+		r.attentionRows(
+			&r.K.AttentionLanes,
+			n,
+			func(rows int) int { return rows * n.K * ceilDiv(n.T*n.G, lanes*per) },
+			spec,
+			append(
+				n.inputs(),
+				gpu.Bind{T: sinks},
+				gpu.Bind{T: y, PerRow: true},
+				gpu.Bind{T: lse, PerRow: true},
+			),
+		)
 		return y, lse
 	}
 	r.attentionTile(n, sinks, y, lse)
 	return y, lse
 }
 
-// attentionTile records the GPU kernel, with the keys split over workgroups when there are few rows and many keys.
+// attentionTile records the GPU kernel, with the keys split over workgroups when there are few rows and many
+// keys.
 func (r *Recorder) attentionTile(n *attentionCall, sinks, y, lse gpu.Tensor) {
 	lanes, high := n.tile(r.info(), n.T*n.G, n.V)
 	rows := lanes / 4 * high
@@ -56,19 +72,36 @@ func (r *Recorder) attentionTile(n *attentionCall, sinks, y, lse gpu.Tensor) {
 		outLse = r.Alloc(gpu.F32, splits*n.B, n.H, n.T)
 		n.splits = splits
 	}
-	r.attentionRows(&r.K.AttentionTile, n, func(batch int) int { return batch * n.K * ceilDiv(n.T*n.G, rows) * n.splits },
+	r.attentionRows(
+		&r.K.AttentionTile,
+		n,
+		func(batch int) int { return batch * n.K * ceilDiv(n.T*n.G, rows) * n.splits },
 		n.spec(uint32(lanes), uint32(high)),
-		append(n.inputs(), gpu.Bind{T: sinks}, gpu.Bind{T: outY, PerRow: true}, gpu.Bind{T: outLse, PerRow: true}))
+		append(
+			n.inputs(),
+			gpu.Bind{T: sinks},
+			gpu.Bind{T: outY, PerRow: true},
+			gpu.Bind{T: outLse, PerRow: true},
+		),
+	)
 	if splits > 1 {
 		total := n.B * n.T * n.H
-		r.DispatchLinear(&r.K.AttentionCombine, total, []uint32{uint32(min(128, ceilDiv(n.V, 4))), uint32(n.V)},
-			[]uint32{uint32(n.B), uint32(n.T), uint32(n.H), uint32(splits)}, outY, outLse, y, lse)
+		r.DispatchLinear(
+			&r.K.AttentionCombine,
+			total,
+			[]uint32{uint32(min(128, ceilDiv(n.V, 4))), uint32(n.V)},
+			[]uint32{uint32(n.B), uint32(n.T), uint32(n.H), uint32(splits)},
+			outY,
+			outLse,
+			y,
+			lse,
+		)
 		r.Free(outY, outLse)
 	}
 }
 
-// keySplits returns in how many parts the keys are worked on: enough for about 256 workgroups, of at least 64 keys each, and
-// only if the partial results need no splitting of their own.
+// keySplits returns in how many parts the keys are worked on: enough for about 256 workgroups, of at least 64
+// keys each, and only if the partial results need no splitting of their own.
 func (r *Recorder) keySplits(n *attentionCall, rows int) int {
 	groups := n.B * n.K * ceilDiv(n.T*n.G, rows)
 	splits := min(ceilDiv(256, groups), ceilDiv(n.S, 64), 64)
@@ -80,7 +113,13 @@ func (r *Recorder) keySplits(n *attentionCall, rows int) int {
 }
 
 // attentionRows dispatches a kernel over the batch, in chunks where one binding cannot reach all of it.
-func (r *Recorder) attentionRows(k *gpu.Kernel, n *attentionCall, groups func(batch int) int, spec []uint32, binds []gpu.Bind) {
+func (r *Recorder) attentionRows(
+	k *gpu.Kernel,
+	n *attentionCall,
+	groups func(batch int) int,
+	spec []uint32,
+	binds []gpu.Bind,
+) {
 	done := 0 // rows of the batch in the chunks before
 	r.DispatchRows(k, n.B, groups, spec, func(batch int) []uint32 {
 		push := n.push(0, groups(batch), done)
@@ -95,7 +134,8 @@ func (r *Recorder) lanesFor(n *attentionCall) bool {
 	return r.info().IsCPU && r.info().SubgroupOps&shuffle != 0 && n.E+n.V <= 512
 }
 
-// perLane is how many of the given rows a lane takes: two share every broadcast where registers and work allow it.
+// perLane is how many of the given rows a lane takes: two share every broadcast where registers and work
+// allow it.
 func (r *Recorder) perLane(n *attentionCall, rows int) int {
 	if n.E+n.V <= 192 && n.B*n.K*rows >= 32*int(r.info().SubgroupSize) {
 		return 2
@@ -103,8 +143,8 @@ func (r *Recorder) perLane(n *attentionCall, rows int) int {
 	return 1
 }
 
-// perStep is how many keys, or rows in the gradient of keys, a lane kernel loads at a time: a power of two, as large as keeps
-// the unrolled code short to compile.
+// perStep is how many keys, or rows in the gradient of keys, a lane kernel loads at a time: a power of two,
+// as large as keeps the unrolled code short to compile.
 func (n *attentionCall) perStep() int {
 	if n.E+n.V <= 128 {
 		return 2
@@ -112,7 +152,8 @@ func (n *attentionCall) perStep() int {
 	return 1
 }
 
-// tile chooses the lanes and the vec4s of rows per lane of a tile kernel that keeps rows of the given width in registers.
+// tile chooses the lanes and the vec4s of rows per lane of a tile kernel that keeps rows of the given width
+// in registers.
 func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) {
 	switch {
 	case rows <= 8:
@@ -127,8 +168,24 @@ func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) 
 
 // push is the push-constant block of lib/attention.glsl.
 func (n *attentionCall) push(batch, groups, chunk int) []uint32 {
-	return []uint32{uint32(n.T), uint32(n.S), uint32(n.K), uint32(batch), uint32(groups), uint32(n.window), uint32(n.biasBatches),
-		uint32(n.splits), math.Float32bits(n.scale), math.Float32bits(n.softcap), n.key, n.keep, uint32(chunk), math.Float32bits(n.boost)}
+	return []uint32{
+		uint32(n.T),
+		uint32(n.S),
+		uint32(n.K),
+		uint32(batch),
+		uint32(groups),
+		uint32(n.window),
+		uint32(n.biasBatches),
+		uint32(
+			n.splits,
+		),
+		math.Float32bits(n.scale),
+		math.Float32bits(n.softcap),
+		n.key,
+		n.keep,
+		uint32(chunk),
+		math.Float32bits(n.boost),
+	}
 }
 
 // spec is the specialization of lib/attention.glsl: lanes, the common constants, and the kernel's own.
@@ -138,8 +195,20 @@ func (n *attentionCall) spec(lanes uint32, own ...uint32) []uint32 {
 
 // inputs are bindings 0 to 8 of every attention kernel.
 func (n *attentionCall) inputs() []gpu.Bind {
-	return []gpu.Bind{{T: n.q, PerRow: true}, {T: n.k, PerRow: true}, {T: n.v, PerRow: true}, {T: n.seg, PerRow: true},
-		{T: n.keySeg, PerRow: true}, {T: n.base}, {T: n.bias, PerRow: n.biasBatches > 1}, {T: n.slopes}, {T: n.seed}}
+	return []gpu.Bind{
+		{T: n.q, PerRow: true},
+		{T: n.k, PerRow: true},
+		{T: n.v, PerRow: true},
+		{T: n.seg, PerRow: true},
+		{
+			T:      n.keySeg,
+			PerRow: true,
+		},
+		{T: n.base},
+		{T: n.bias, PerRow: n.biasBatches > 1},
+		{T: n.slopes},
+		{T: n.seed},
+	}
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -37,11 +37,38 @@ const (
 )
 
 // attentionCall checks shapes and types, so that no kernel reads outside a tensor.
-func (r *Recorder) attentionCall(b, keys *Batch, q, k, v, bias, sinks gpu.Tensor, a AttentionAttrs) (*attentionCall, error) {
-	n := &attentionCall{B: b.B, T: b.T, S: keys.S, H: q.Dim(2), K: k.Dim(2), E: q.Dim(3), V: v.Dim(3), q: q, k: k, v: v, bias: bias,
-		seg: b.Seg, keySeg: keys.KeySeg, slopes: a.Slopes, scale: a.Scale, softcap: a.Softcap, splits: 1, biasBatches: 1}
+func (r *Recorder) attentionCall(
+	b, keys *Batch,
+	q, k, v, bias, sinks gpu.Tensor,
+	a AttentionAttrs,
+) (*attentionCall, error) {
+	n := &attentionCall{
+		B:           b.B,
+		T:           b.T,
+		S:           keys.S,
+		H:           q.Dim(2),
+		K:           k.Dim(2),
+		E:           q.Dim(3),
+		V:           v.Dim(3),
+		q:           q,
+		k:           k,
+		v:           v,
+		bias:        bias,
+		seg:         b.Seg,
+		keySeg:      keys.KeySeg,
+		slopes:      a.Slopes,
+		scale:       a.Scale,
+		softcap:     a.Softcap,
+		splits:      1,
+		biasBatches: 1,
+	}
 	if n.H < 1 || n.K < 1 || n.H%n.K != 0 || n.E < 1 || n.V < 1 || n.T < 1 || n.S < 1 {
-		return nil, fmt.Errorf("attention: q %v, k %v, v %v: want [B T H E], [B S K E], [B S K V] with K dividing H", q, k, v)
+		return nil, fmt.Errorf(
+			"attention: q %v, k %v, v %v: want [B T H E], [B S K E], [B S K V] with K dividing H",
+			q,
+			k,
+			v,
+		)
 	}
 	n.G = n.H / n.K
 	for _, want := range []struct {
@@ -77,10 +104,16 @@ func (n *attentionCall) dropout(r *Recorder, a AttentionAttrs) error {
 		return nil
 	}
 	if !(a.Dropout > 0 && a.Dropout < 1) {
-		return fmt.Errorf("attention: dropout with probability %g, want at least 0 and less than 1", a.Dropout)
+		return fmt.Errorf(
+			"attention: dropout with probability %g, want at least 0 and less than 1",
+			a.Dropout,
+		)
 	}
 	if r.Seed.Type != gpu.U32 || r.Seed.Len() != 2 {
-		return fmt.Errorf("attention: dropout while training needs Recorder.Seed, U32 [2]; it is %v", r.Seed)
+		return fmt.Errorf(
+			"attention: dropout while training needs Recorder.Seed, U32 [2]; it is %v",
+			r.Seed,
+		)
 	}
 	n.flags |= flagDropout
 	n.seed, n.key, n.keep, n.boost = r.Seed, a.Key, uint32((1-a.Dropout)*65536), 1/(1-a.Dropout)
@@ -112,7 +145,14 @@ func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error
 	}
 	n.biasBatches = n.bias.Dim(0)
 	if n.biasBatches != 1 && n.biasBatches != n.B || !slices.Equal(n.bias.Shape[1:], []int{n.H, n.T, n.S}) {
-		return fmt.Errorf("attention: bias is %v, want shape [%d %d %d %d] or [1 ...]", n.bias, n.B, n.H, n.T, n.S)
+		return fmt.Errorf(
+			"attention: bias is %v, want shape [%d %d %d %d] or [1 ...]",
+			n.bias,
+			n.B,
+			n.H,
+			n.T,
+			n.S,
+		)
 	}
 	return nil
 }
@@ -126,7 +166,11 @@ func (n *attentionCall) storage(r *Recorder) error {
 	}
 	half := r.Act != gpu.F32 || n.q.Type != gpu.F32 || n.k.Type != gpu.F32 || n.v.Type != gpu.F32
 	if half && (n.E%4 != 0 || n.V%4 != 0) {
-		return fmt.Errorf("attention: head widths %d and %d must be multiples of 4 in 16-bit storage; use f32 activations", n.E, n.V)
+		return fmt.Errorf(
+			"attention: head widths %d and %d must be multiples of 4 in 16-bit storage; use f32 activations",
+			n.E,
+			n.V,
+		)
 	}
 	return nil
 }

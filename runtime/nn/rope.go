@@ -15,14 +15,15 @@ type RopeAttrs struct {
 	Inverse     bool // rotate back: the gradient
 }
 
-// RopeTable looks up the angles of the batch's positions: F32 [B T 2*half], cosines then sines. Where the frequencies depend
-// on the length of the sequence, that is the recorded one: S keys, or T tokens if more. Positions must be below it.
+// RopeTable looks up the angles of the batch's positions: F32 [B T 2*half], cosines then sines. Where the
+// frequencies depend on the length of the sequence, that is the recorded one: S keys, or T tokens if more.
+// Positions must be below it.
 func (r *Recorder) RopeTable(b *Batch, t *RopeTable) gpu.Tensor {
 	return r.ropeTable(b, t, b.Pos, 1)
 }
 
-// RopeTableAxes is RopeTable for positions in three dimensions: pos is I32 [3 B T], time, height and width of each token, and
-// the sections of t say which of them rules each frequency.
+// RopeTableAxes is RopeTable for positions in three dimensions: pos is I32 [3 B T], time, height and width of
+// each token, and the sections of t say which of them rules each frequency.
 func (r *Recorder) RopeTableAxes(b *Batch, t *RopeTable, pos gpu.Tensor) gpu.Tensor {
 	return r.ropeTable(b, t, pos, 3)
 }
@@ -30,8 +31,16 @@ func (r *Recorder) RopeTableAxes(b *Batch, t *RopeTable, pos gpu.Tensor) gpu.Ten
 func (r *Recorder) ropeTable(b *Batch, t *RopeTable, pos gpu.Tensor, axes int) gpu.Tensor {
 	half := t.Half()
 	if pos.Len() != axes*b.B*b.T || pos.Type != gpu.I32 {
-		r.Fail(fmt.Errorf("rope: positions are %v, want %d numbers of I32, %d for each of %d x %d tokens", pos, axes*b.B*b.T, axes,
-			b.B, b.T))
+		r.Fail(
+			fmt.Errorf(
+				"rope: positions are %v, want %d numbers of I32, %d for each of %d x %d tokens",
+				pos,
+				axes*b.B*b.T,
+				axes,
+				b.B,
+				b.T,
+			),
+		)
 	}
 	if r.Err() != nil {
 		return gpu.Tensor{}
@@ -52,8 +61,8 @@ func (r *Recorder) ropeTable(b *Batch, t *RopeTable, pos gpu.Tensor, axes int) g
 	return cs
 }
 
-// Rope rotates features of every head of x [B T H D] by the angles cs [B T 2*half] of RopeTable and returns the result, stored
-// like x. The gradient of Rope is Rope with Inverse.
+// Rope rotates features of every head of x [B T H D] by the angles cs [B T 2*half] of RopeTable and returns
+// the result, stored like x. The gradient of Rope is Rope with Inverse.
 func (r *Recorder) Rope(x, cs gpu.Tensor, a RopeAttrs) gpu.Tensor {
 	if r.Err() != nil {
 		return gpu.Tensor{}
@@ -65,9 +74,21 @@ func (r *Recorder) Rope(x, cs gpu.Tensor, a RopeAttrs) gpu.Tensor {
 	case a.Dim != 0 && a.Dim != 2*half:
 		r.Fail(fmt.Errorf("rope: %d features are to be rotated, the angles are for %d", a.Dim, 2*half))
 	case a.Offset < 0 || a.Offset+2*half > d:
-		r.Fail(fmt.Errorf("rope: features %d to %d are to be rotated, heads have %d", a.Offset, a.Offset+2*half, d))
+		r.Fail(
+			fmt.Errorf(
+				"rope: features %d to %d are to be rotated, heads have %d",
+				a.Offset,
+				a.Offset+2*half,
+				d,
+			),
+		)
 	case x.Type != gpu.F32 && d%4 != 0:
-		r.Fail(fmt.Errorf("rope: heads of %d features in 16-bit storage: want a multiple of 4; use f32 activations", d))
+		r.Fail(
+			fmt.Errorf(
+				"rope: heads of %d features in 16-bit storage: want a multiple of 4; use f32 activations",
+				d,
+			),
+		)
 	}
 	if r.Err() != nil {
 		return gpu.Tensor{}
@@ -76,8 +97,15 @@ func (r *Recorder) Rope(x, cs gpu.Tensor, a RopeAttrs) gpu.Tensor {
 	lanes := r.linearLanes()
 	tokens, heads := x.Dim(0)*x.Dim(1), x.Dim(2)
 	spec := []uint32{uint32(lanes), uint32(d), uint32(half), uint32(a.Offset), flag(a.Interleaved)}
-	r.DispatchRows(&r.K.Rope, tokens, func(n int) int { return ceilDiv(n*heads*ceilDiv(d, 4), lanes) }, spec,
+	r.DispatchRows(
+		&r.K.Rope,
+		tokens,
+		func(n int) int { return ceilDiv(n*heads*ceilDiv(d, 4), lanes) },
+		spec,
 		func(n int) []uint32 { return []uint32{uint32(n * heads), uint32(heads), flag(a.Inverse)} },
-		gpu.Bind{T: x, PerRow: true}, gpu.Bind{T: cs, PerRow: true}, gpu.Bind{T: y, PerRow: true})
+		gpu.Bind{T: x, PerRow: true},
+		gpu.Bind{T: cs, PerRow: true},
+		gpu.Bind{T: y, PerRow: true},
+	)
 	return y
 }

@@ -2,9 +2,9 @@ package nn
 
 import "math"
 
-// Frequencies returns the inverse frequency of each rotated pair and the multiplier of cosines and sines, for sequences of
-// the given length. The arithmetic is float32 step by step, as the reference keeps it. Source: transformers 5.17,
-// modeling_rope_utils.py.
+// Frequencies returns the inverse frequency of each rotated pair and the multiplier of cosines and sines, for
+// sequences of the given length. The arithmetic is float32 step by step, as the reference keeps it. Source:
+// transformers 5.17, modeling_rope_utils.py.
 func (p *RopeParams) Frequencies(length int) (inv []float32, scale float64) {
 	half := p.Dim() / 2
 	switch p.Type {
@@ -108,7 +108,8 @@ func yarnScale(factor, mscale float64) float64 {
 	return 0.1*mscale*math.Log(factor) + 1
 }
 
-// longrope divides every frequency by a factor of its own, from one list up to the original length and another beyond.
+// longrope divides every frequency by a factor of its own, from one list up to the original length and
+// another beyond.
 // Source: https://arxiv.org/abs/2402.13753.
 func (p *RopeParams) longrope(length int) (inv []float32, scale float64) {
 	factors := p.ShortFactor

@@ -31,10 +31,10 @@ var ropeTypes = []string{"default", "linear", "dynamic", "yarn", "longrope", "ll
 // ropeAliases are older spellings; mrope is the default type with Sections.
 var ropeAliases = map[string]string{"": "default", "mrope": "default", "su": "longrope"}
 
-// NewRopeParams reads a rope_parameters or rope_scaling object (nil: none) into base, which holds what the configuration
-// says outside of it: HeadDim, MaxPositions, and Theta, Partial and Original where those are top-level keys. Theta and
-// Partial of the object win over base, Original of base over the object. An unknown type or a missing key is an error that
-// names it. Source: transformers 5.17, modeling_rope_utils.py.
+// NewRopeParams reads a rope_parameters or rope_scaling object (nil: none) into base, which holds what the
+// configuration says outside of it: HeadDim, MaxPositions, and Theta, Partial and Original where those are
+// top-level keys. Theta and Partial of the object win over base, Original of base over the object. An unknown
+// type or a missing key is an error that names it. Source: transformers 5.17, modeling_rope_utils.py.
 func NewRopeParams(base RopeParams, object map[string]any) (RopeParams, error) {
 	p := base
 	r := ropeReader{object: object}
@@ -43,7 +43,11 @@ func NewRopeParams(base RopeParams, object map[string]any) (RopeParams, error) {
 		p.Type = alias
 	}
 	if !slices.Contains(ropeTypes, p.Type) {
-		return p, fmt.Errorf("rope_type %q is not known; known are %s", p.Type, strings.Join(ropeTypes, ", "))
+		return p, fmt.Errorf(
+			"rope_type %q is not known; known are %s",
+			p.Type,
+			strings.Join(ropeTypes, ", "),
+		)
 	}
 	p.Theta = r.number("rope_theta", base.Theta)
 	p.Partial = r.number("partial_rotary_factor", base.Partial)
@@ -53,10 +57,22 @@ func NewRopeParams(base RopeParams, object map[string]any) (RopeParams, error) {
 	p.Factor = r.number("factor", base.Factor)
 	p.AttentionFactor = r.number("attention_factor", base.AttentionFactor)
 	p.BetaFast, p.BetaSlow = r.number("beta_fast", base.BetaFast), r.number("beta_slow", base.BetaSlow)
-	p.MScale, p.MScaleAllDim = r.number("mscale", base.MScale), r.number("mscale_all_dim", base.MScaleAllDim)
+	p.MScale, p.MScaleAllDim = r.number(
+		"mscale",
+		base.MScale,
+	), r.number(
+		"mscale_all_dim",
+		base.MScaleAllDim,
+	)
 	p.NoTruncate = !r.flag("truncate", !base.NoTruncate)
 	p.ShortFactor, p.LongFactor = r.list("short_factor"), r.list("long_factor")
-	p.LowFactor, p.HighFactor = r.number("low_freq_factor", base.LowFactor), r.number("high_freq_factor", base.HighFactor)
+	p.LowFactor, p.HighFactor = r.number(
+		"low_freq_factor",
+		base.LowFactor,
+	), r.number(
+		"high_freq_factor",
+		base.HighFactor,
+	)
 	for _, v := range r.list("mrope_section") {
 		p.Sections = append(p.Sections, int(v))
 	}
@@ -79,8 +95,12 @@ func (p *RopeParams) complete() error {
 		p.Original = p.MaxPositions
 	}
 	if p.HeadDim < 1 || p.Theta <= 0 || p.Partial < 0 || p.Partial > 1 || p.Dim() < 1 {
-		return fmt.Errorf("rope: head width %d, rope_theta %g, partial_rotary_factor %g: all must be positive, the last at most 1",
-			p.HeadDim, p.Theta, p.Partial)
+		return fmt.Errorf(
+			"rope: head width %d, rope_theta %g, partial_rotary_factor %g: all must be positive, the last at most 1",
+			p.HeadDim,
+			p.Theta,
+			p.Partial,
+		)
 	}
 	need := map[string]bool{}
 	switch p.Type {
@@ -95,8 +115,13 @@ func (p *RopeParams) complete() error {
 		half := p.Dim() / 2
 		for name, list := range map[string][]float64{"short_factor": p.ShortFactor, "long_factor": p.LongFactor} {
 			if len(list) != half {
-				return fmt.Errorf("rope_type longrope: %s has %d numbers, want %d, half of the %d rotated features", name, len(list),
-					half, p.Dim())
+				return fmt.Errorf(
+					"rope_type longrope: %s has %d numbers, want %d, half of the %d rotated features",
+					name,
+					len(list),
+					half,
+					p.Dim(),
+				)
 			}
 		}
 	case "llama3":
@@ -121,14 +146,17 @@ func (p *RopeParams) checkSections() error {
 		sum += s
 	}
 	if p.Sections != nil && (sum != p.Dim()/2 || len(p.Sections) < 3) {
-		return fmt.Errorf("rope: mrope_section %v must have at least 3 parts that sum to %d, half of the rotated features", p.Sections,
-			p.Dim()/2)
+		return fmt.Errorf(
+			"rope: mrope_section %v must have at least 3 parts that sum to %d, half of the rotated features",
+			p.Sections,
+			p.Dim()/2,
+		)
 	}
 	return nil
 }
 
-// Dim is the number of features of a head that are rotated: all of them for the proportional type, which gives the features
-// beyond its share a frequency of zero.
+// Dim is the number of features of a head that are rotated: all of them for the proportional type, which
+// gives the features beyond its share a frequency of zero.
 func (p *RopeParams) Dim() int {
 	if p.Type == "proportional" {
 		return p.HeadDim / 2 * 2

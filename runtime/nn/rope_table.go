@@ -8,9 +8,10 @@ import (
 	"github.com/vulcast/vulcast/runtime/gpu"
 )
 
-// RopeTable keeps the cosines and sines of a kind of rotary positions on a device. It is computed on the host in float64
-// from float32 frequencies and rounded once; it grows with the sequences that are recorded, and types whose frequencies
-// depend on the length (dynamic, longrope) have a table per set of frequencies. It may be shared by recordings.
+// RopeTable keeps the cosines and sines of a kind of rotary positions on a device. It is computed on the host
+// in float64 from float32 frequencies and rounded once; it grows with the sequences that are recorded, and
+// types whose frequencies depend on the length (dynamic, longrope) have a table per set of frequencies. It
+// may be shared by recordings.
 type RopeTable struct {
 	Params RopeParams
 
@@ -33,7 +34,8 @@ func NewRopeTable(p RopeParams) *RopeTable {
 // Half is the number of rotated pairs.
 func (t *RopeTable) Half() int { return t.Params.Dim() / 2 }
 
-// Angles returns the table [positions 2*Half]: cosines, then sines, of positions 0, 1, ... in sequences of the given length.
+// Angles returns the table [positions 2*Half]: cosines, then sines, of positions 0, 1, ... in sequences of
+// the given length.
 func (t *RopeTable) Angles(length, positions int) []float32 {
 	inv, scale := t.Params.Frequencies(length)
 	out := make([]float32, 0, positions*2*len(inv))
@@ -99,8 +101,9 @@ func (t *RopeTable) axes(dev *gpu.Device) (gpu.Tensor, error) {
 	return x, nil
 }
 
-// Axes returns, for each frequency, the row of positions (0 time, 1 height, 2 width) that rules it. Sections that follow one
-// another take the rows in turn; interleaved ones take every third frequency, the rest being time's.
+// Axes returns, for each frequency, the row of positions (0 time, 1 height, 2 width) that rules it. Sections
+// that follow one another take the rows in turn; interleaved ones take every third frequency, the rest being
+// time's.
 // Source: Qwen2-VL, https://arxiv.org/abs/2409.12191; transformers modeling_qwen3_vl.py.
 func (p *RopeParams) Axes() []uint32 {
 	axes := make([]uint32, p.Dim()/2)

@@ -10,7 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestRopeFrequencies compares with transformers 5.17 on PyTorch 2.11 (CPU): _compute_*_parameters and Llama's default.
+// TestRopeFrequencies compares with transformers 5.17 on PyTorch 2.11 (CPU): _compute_*_parameters and
+// Llama's default.
 func TestRopeFrequencies(t *testing.T) {
 	text, err := os.ReadFile("testdata/rope_frequencies.json")
 	if err != nil {
@@ -31,7 +32,10 @@ func TestRopeFrequencies(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
-			p, err := NewRopeParams(RopeParams{HeadDim: c.HeadDim, MaxPositions: c.Max, Original: c.Original}, c.Rope)
+			p, err := NewRopeParams(
+				RopeParams{HeadDim: c.HeadDim, MaxPositions: c.Max, Original: c.Original},
+				c.Rope,
+			)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,5 +1,6 @@
-// Activations by number, the constant ACT that the kernel declares (numbers: runtime/nn/activation.go). Needs lib/math.
-// Formulas: transformers activations.py ACT2FN. actGrad is the derivative; at a kink it is the one PyTorch takes.
+// Activations by number, the constant ACT that the kernel declares (numbers: runtime/nn/activation.go). Needs
+// lib/math. Formulas: transformers activations.py ACT2FN. actGrad is the derivative; at a kink it is the one
+// PyTorch takes.
 float geluTanhArg2(float x) { return 2.0 * SQRT_2_PI * (x + 0.044715 * x * x * x); }
 
 float act(float x) {

@@ -1,5 +1,5 @@
-// What all attention kernels share: sizes, the mask rule and the logit. Query heads that share a kv head are packed as
-// rows of one matrix: row r of kv head j is token r / GROUP, head j * GROUP + r % GROUP.
+// What all attention kernels share: sizes, the mask rule and the logit. Query heads that share a kv head are
+// packed as rows of one matrix: row r of kv head j is token r / GROUP, head j * GROUP + r % GROUP.
 layout(constant_id = 1) const uint E = 64;      // width of q and k
 layout(constant_id = 2) const uint V = 64;      // width of v and y
 layout(constant_id = 3) const uint GROUP = 1;   // query heads per kv head
@@ -63,7 +63,8 @@ uvec2 queryRange(int first, int last, int base) {
     return uvec2(from, max(from, to)) * GROUP;
 }
 
-// capped scales a product of q and k and bounds it to +-softcap; capSlope is its derivative by the scaled product.
+// capped scales a product of q and k and bounds it to +-softcap; capSlope is its derivative by the scaled
+// product.
 float capped(float dotted) {
     const float x = dotted * scale;
     return SOFTCAP ? softcap * tanh_(x / softcap) : x;
@@ -73,7 +74,9 @@ float capSlope(float x) {
     return SOFTCAP ? 1.0 - y * y : 1.0;
 }
 
-uint biasAt(uint b, uint h, uint t, uint s) { return (((biasBatches == 1 ? 0 : b) * K * GROUP + h) * T + t) * S + s; }
+uint biasAt(uint b, uint h, uint t, uint s) {
+    return (((biasBatches == 1 ? 0 : b) * K * GROUP + h) * T + t) * S + s;
+}
 
 // logit adds what depends on the place: the bias, and ALiBi's slope times the distance.
 float logit(float x, uint b, uint h, uint t, uint s, int base) {
@@ -84,7 +87,8 @@ float logit(float x, uint b, uint h, uint t, uint s, int base) {
 
 {{template "philox"}}
 
-// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every kernel.
+// kept is the dropout factor of the weights of keys 4i .. 4i+3: Philox of (place, seed), the same in every
+// kernel.
 vec4 kept(uint b, uint h, uint t, uint i) {
     if (!DROPOUT) return vec4(1.0);
     const uvec4 w = philox(uvec4(i / 2, t, (chunk + b) * K * GROUP + h, dropKey), uvec2(seed[0], seed[1]));

@@ -16,7 +16,9 @@
             const vec4 y = colStage[d * CS + TX];
             [[unroll]] for (uint g = 0; g < HIGH; g++) {
                 const vec4 x = rowStage[d * RS + TY * HIGH + g];
-                [[unroll]] for (uint n = 0; n < 4; n++) {{.into}}[4 * g + n] = fma(vec4(x[n]), y, {{.into}}[4 * g + n]);
+                [[unroll]] for (uint n = 0; n < 4; n++) {
+                    {{.into}}[4 * g + n] = fma(vec4(x[n]), y, {{.into}}[4 * g + n]);
+                }
             }
         }
     }

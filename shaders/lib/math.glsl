@@ -1,6 +1,7 @@
-// Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same 1-2 ulp:
-// the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own minimax fits.
-// `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may be flushed to zero.
+// Elementary functions from + - * /, floor, sqrt and bit patterns alone, so that every driver gives the same
+// 1-2 ulp: the built-in exp, log, pow, tanh and sin of Vulkan drivers may be far looser. Coefficients: own
+// minimax fits. `precise` guards what a compiler must not reassociate or contract. Results below 2^-126 may
+// be flushed to zero.
 #define INF uintBitsToFloat(0x7f800000u)
 #define NAN uintBitsToFloat(0x7fc00000u)
 const float LN2_HI = 0.693359375, LN2_LO = -2.1219444e-4; // the high part has 9 bits: n * LN2_HI is exact
@@ -35,7 +36,8 @@ float expSum(float hi, float lo) {
 
 float exp_(float x) { return nan_(x) ? x : expSum(x, 0.0); }
 
-// expNeg is exp(x) for x <= 0 (-inf included), 0 below exp(-87): the softmax numerator, without the slow cases.
+// expNeg is exp(x) for x <= 0 (-inf included), 0 below exp(-87): the softmax numerator, without the slow
+// cases.
 float expNeg(float x) {
     const float t = max(x, -87.0);
     const float n = floor(t * LOG2_E + 0.5);
@@ -189,7 +191,8 @@ float normalCDF(float x) {
 
 float normalPDF(float x) { return INV_SQRT_2PI * expSquare(x, -0.5); }
 
-// Sums and products in two parts (x the rounded result, y the exact rest). Sources: Knuth's TwoSum, Dekker's product.
+// Sums and products in two parts (x the rounded result, y the exact rest). Sources: Knuth's TwoSum, Dekker's
+// product.
 vec2 twoSum(float a, float b) {
     precise float s = a + b;
     precise float t = s - a;
@@ -254,7 +257,8 @@ float pow_(float x, float y) {
     return expSum(w.x, w.y + lg.y * y);
 }
 
-// quarterTurns reduces x by multiples of pi/2: x part of the result in [-pi/4, pi/4], y the multiple. For |x| <= 5e4.
+// quarterTurns reduces x by multiples of pi/2: x part of the result in [-pi/4, pi/4], y the multiple. For |x|
+// <= 5e4.
 vec2 quarterTurns(float x) {
     const float n = floor(x * 0.63661977 + 0.5);
     precise float r = x - n * 1.5703125;

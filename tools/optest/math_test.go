@@ -9,10 +9,28 @@ import (
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
-// samples spans the floats of both signs evenly in their logarithm, with the special values and finer steps in +-20.
+// samples spans the floats of both signs evenly in their logarithm, with the special values and finer steps
+// in +-20.
 func samples() []float32 {
-	x := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), math.MaxFloat32, -math.MaxFloat32,
-		1e-45, -1e-45, 1e-40, 1, -1, 0.5, 88.7, 88.8, -87.4, -103.9, -104.1}
+	x := []float32{
+		0,
+		float32(math.Copysign(0, -1)),
+		float32(math.Inf(1)),
+		float32(math.Inf(-1)),
+		math.MaxFloat32,
+		-math.MaxFloat32,
+		1e-45,
+		-1e-45,
+		1e-40,
+		1,
+		-1,
+		0.5,
+		88.7,
+		88.8,
+		-87.4,
+		-103.9,
+		-104.1,
+	}
 	for u := uint32(1 << 20); u < 0x7f800000; u += 99991 {
 		v := math.Float32frombits(u)
 		x = append(x, v, -v)
@@ -44,7 +62,8 @@ func elementary(t *testing.T, name string, x []float32, exponent float32) []floa
 	return y
 }
 
-// ulps is |got - want| in units of want's float32 spacing; results that may be flushed to zero and overflows count as 0.
+// ulps is |got - want| in units of want's float32 spacing; results that may be flushed to zero and overflows
+// count as 0.
 func ulps(got float32, want float64) float64 {
 	const tiny = 1.1754944e-38
 	w := float32(want)
@@ -133,7 +152,8 @@ func TestPow(t *testing.T) {
 	}
 }
 
-// TestActivations bounds the error by half the float32 spacing at f, or at the terms that a small f is the sum of.
+// TestActivations bounds the error by half the float32 spacing at f, or at the terms that a small f is the
+// sum of.
 func TestActivations(t *testing.T) {
 	var x []float32
 	for v := float32(-30); v < 30; v += 0.00137 {

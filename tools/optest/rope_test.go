@@ -72,7 +72,11 @@ func TestRope(t *testing.T) {
 			near(t, "angles", download(t, d, cs), angles, 0)
 			for _, inverse := range []bool{false, true} {
 				call := &refrun.Call{In: []*refrun.Array{x, angles},
-					Attr: map[string]any{"interleaved": c.interleaved, "offset": c.offset, "inverse": inverse}}
+					Attr: map[string]any{
+						"interleaved": c.interleaved,
+						"offset":      c.offset,
+						"inverse":     inverse,
+					}}
 				want, err := refrun.Kernels()["rope"](call)
 				if err != nil {
 					t.Fatal(err)
