@@ -251,6 +251,13 @@ func TestInOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var first []int32
+	if err := InOrder(set, 1, 2, func(b *Batch) error { first = append(first, b.Dec.Tokens[0]); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int32{0, 2}, first); diff != "" {
+		t.Errorf("two of three rows (-want +got)\n%s", diff)
+	}
 	var counts []int
 	if err := InOrder(set, 2, 0, func(b *Batch) error { counts = append(counts, b.Counts, b.Tokens); return nil }); err != nil {
 		t.Fatal(err)

@@ -99,13 +99,18 @@ func permutation(n int, seed uint64, epoch uint32) []int32 {
 	return p
 }
 
-// InOrder gives the rows of a set once, in order, in batches of rows rows; at most limit batches when that is above 0. The
-// last batch is filled up with padding.
+// InOrder gives the rows of a set once, in order, in batches of rows rows. With limit above 0 it gives at most limit batches,
+// whose rows are spread evenly over the set. The last batch is filled up with padding.
 func InOrder(set Set, rows, limit int, visit func(*Batch) error) error {
-	for from, n := 0, 0; from < set.Len() && (limit <= 0 || n < limit); from, n = from+rows, n+1 {
+	all := set.Len()
+	n := all
+	if limit > 0 {
+		n = min(n, limit*rows)
+	}
+	for from := 0; from < n; from += rows {
 		var places []Place
-		for i := from; i < min(from+rows, set.Len()); i++ {
-			places = append(places, Place{0, i})
+		for i := from; i < min(from+rows, n); i++ {
+			places = append(places, Place{0, int(int64(i) * int64(all) / int64(n))})
 		}
 		b, err := fill(set, places, rows)
 		if err != nil {

@@ -265,3 +265,20 @@ func (t *Trainer) restoreTensors(path string) error {
 	}
 	return nil
 }
+
+// Status is how far the run of a checkpoint is.
+type Status struct{ Step, Steps int }
+
+// ReadStatus reads it from a checkpoint's folder.
+func ReadStatus(checkpoint string) (Status, error) {
+	path := filepath.Join(checkpoint, "trainer.json")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Status{}, err
+	}
+	var at state
+	if err := json.Unmarshal(text, &at); err != nil {
+		return Status{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return Status{at.Step, at.Steps}, nil
+}

@@ -30,7 +30,7 @@ type Config struct {
 	Seed uint64 `json:"seed"`
 
 	EvalEvery   int     `json:"eval_every"`   // steps between evaluations; 0 = at the end only
-	EvalBatches int     `json:"eval_batches"` // batches of an evaluation; 0 = the whole set
+	EvalBatches int     `json:"eval_batches"` // batches of an evaluation, spread over the set; 0 = all of it
 	SaveEvery   int     `json:"save_every"`   // steps between checkpoints; 0 = none but the last
 	SaveMinutes float64 `json:"save_minutes"` // minutes between checkpoints; 0 = none
 	Keep        int     `json:"keep"`         // checkpoints kept; 0 = all

@@ -128,7 +128,7 @@ func Fit(describe func() (model.Model, error), dev *gpu.Device, o model.Options,
 	}
 	if o.Activations == gpu.F32 && length%4 == 0 {
 		half := o
-		half.Activations = gpu.BF16
+		half.Weights, half.Activations = gpu.BF16, gpu.BF16
 		offer("--dtype bf16", half, c, length)
 	}
 	advice := "nothing that can be chosen makes it fit: use a smaller model or a larger device"

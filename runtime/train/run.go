@@ -72,7 +72,7 @@ func (t *Trainer) Run(ctx context.Context) (Result, error) {
 		}
 	}
 	if t.eval != nil && res.Eval == nil {
-		if err := t.evaluate(&res, &pace, 0); err != nil {
+		if err := t.evaluate(&res, &pace); err != nil {
 			return res, err
 		}
 	}
@@ -85,7 +85,7 @@ func (t *Trainer) pause(res *Result, p *pace) error {
 	res.Eval = nil
 	last := t.at.Steps > 0 && t.at.Step >= t.at.Steps
 	if t.eval != nil && t.cfg.EvalEvery > 0 && t.at.Step%t.cfg.EvalEvery == 0 && !last {
-		if err := t.evaluate(res, p, t.cfg.EvalBatches); err != nil {
+		if err := t.evaluate(res, p); err != nil {
 			return err
 		}
 	}
@@ -137,8 +137,8 @@ func (t *Trainer) tell(x Progress, p *pace) {
 }
 
 // evaluate takes the loss of the held-out set and notes it.
-func (t *Trainer) evaluate(res *Result, p *pace, limit int) error {
-	e, err := t.eval.Run(limit)
+func (t *Trainer) evaluate(res *Result, p *pace) error {
+	e, err := t.eval.Run(t.cfg.EvalBatches)
 	if err != nil {
 		return err
 	}

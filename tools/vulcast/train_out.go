@@ -143,7 +143,7 @@ func (j *job) printResult(w io.Writer, res train.Result) error {
 func (j *job) unigram() (float64, error) {
 	u := data.NewUnigram(j.train.IDs, max(int(j.tok.MaxID())+1, j.cfg.IntOr(0, "vocab_size", "text_config.vocab_size")))
 	sum, n := 0.0, 0
-	err := data.InOrder(j.eval, 1, 0, func(b *data.Batch) error {
+	err := data.InOrder(j.eval, j.f.cfg.Batch, j.f.cfg.EvalBatches, func(b *data.Batch) error {
 		for _, id := range b.Dec.Labels {
 			if id != nn.Ignored {
 				sum += u.Loss(id)
