@@ -88,7 +88,7 @@ func FuzzLegacyFiles(f *testing.F) {
 }
 
 func FuzzRegexTranslation(f *testing.F) {
-	for _, s := range []string{gpt2Pattern, cl100kPattern, `[\p{L}&&[^a-c]]+|\R|(?i:x\h)`, `[]a]`,
+	for _, s := range []string{byteLevelPattern, cl100kPattern, `[\p{L}&&[^a-c]]+|\R|(?i:x\h)`, `[]a]`,
 		`[[:^punct:]x-]`} {
 		f.Add(s)
 	}

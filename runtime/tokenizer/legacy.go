@@ -44,7 +44,7 @@ func ParseVocabTxt(data []byte) (*Tokenizer, error) {
 		"decoder":        m{"type": "WordPiece", "prefix": "##", "cleanup": true}})
 }
 
-// ParseVocabMerges reads the vocab.json and merges.txt of GPT-2 and its kin: byte-level BPE.
+// ParseVocabMerges reads the vocab.json and merges.txt of byte-level BPE, as they were before tokenizer.json.
 func ParseVocabMerges(vocabJSON, mergesTxt []byte) (*Tokenizer, error) {
 	s := &scanner{data: vocabJSON}
 	f := &modelFile{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -190,5 +191,25 @@ func TestWithBOSEOS(t *testing.T) {
 	}
 	if _, err := tok.WithBOSEOS("<none>", ""); err == nil {
 		t.Error("a token that is not in the vocabulary was accepted")
+	}
+}
+
+// TestLongWords bounds the time that one word without spaces takes.
+func TestLongWords(t *testing.T) {
+	for _, c := range []struct{ name, in string }{
+		{"WordPiece", `{"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##",` +
+			`"max_input_chars_per_word":1000000000,"vocab":{"[UNK]":0,"a":1,"##a":2,"##aaa":3}}}`},
+		{"BPE", `{"model":{"type":"BPE","vocab":{"a":0,"aa":1,"aaaa":2},"merges":["a a","aa aa"]}}`},
+		{"Unigram", `{"model":{"type":"Unigram","vocab":[["<unk>",0],["a",-1],["aaa",-2]],"unk_id":0}}`},
+	} {
+		tok, err := Parse([]byte(c.in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		ids := tok.Encode(strings.Repeat("a", 1<<20), false)
+		if took := time.Since(start); len(ids) < 1<<18 || took > 20*time.Second {
+			t.Errorf("%s: %d tokens in %v", c.name, len(ids), took)
+		}
 	}
 }

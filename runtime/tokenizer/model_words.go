@@ -37,8 +37,12 @@ func (m *wordPiece) longest(word string, start int, w *work) (int, int32) {
 		w.buf = append(w.buf, m.prefix...)
 	}
 	k := len(w.buf)
-	w.buf = append(w.buf, word[start:]...)
-	for end := len(word); end > start; {
+	end := min(len(word), start+m.vocab.long)
+	for end < len(word) && end > start && !utf8.RuneStart(word[end]) {
+		end--
+	}
+	w.buf = append(w.buf, word[start:end]...)
+	for end > start {
 		if id, ok := m.vocab.lookupBytes(w.buf[:k+end-start]); ok {
 			return end, id
 		}

@@ -35,7 +35,7 @@ func parsePostProcessor(raw json.RawMessage) (postProcessor, error) {
 		p := &postBert{}
 		return p, json.Unmarshal(raw, p)
 	case "RobertaProcessing":
-		p := &postBert{TrimOffsets: true, AddPrefixSpace: true, roberta: true}
+		p := &postBert{TrimOffsets: true, AddPrefixSpace: true, double: true}
 		return p, json.Unmarshal(raw, p)
 	}
 	return nil, fmt.Errorf("post-processor type %q is not known", kind)
@@ -117,13 +117,13 @@ func (e *Encoding) trimOffsets(prefixSpace bool) {
 	}
 }
 
-// postBert is [CLS] A [SEP] and [CLS] A [SEP] B [SEP]; RoBERTa puts a second [SEP] before B and has
-// type 0 only.
+// postBert is [CLS] A [SEP] and [CLS] A [SEP] B [SEP]; RobertaProcessing puts a second [SEP] before B and
+// has type 0 only.
 type postBert struct {
 	Sep, Cls       namedID
 	TrimOffsets    bool `json:"trim_offsets"`
 	AddPrefixSpace bool `json:"add_prefix_space"`
-	roberta        bool
+	double         bool // a second separator before B, and type 0 only
 }
 
 // namedID is written ["[SEP]", 102].
@@ -147,7 +147,7 @@ func (p *postBert) added(pair bool) int {
 	switch {
 	case !pair:
 		return 2
-	case p.roberta:
+	case p.double:
 		return 4
 	}
 	return 3
@@ -155,10 +155,10 @@ func (p *postBert) added(pair bool) int {
 
 func (p *postBert) process(encs []Encoding, special bool) ([]Encoding, error) {
 	for i := range encs {
-		if p.roberta && p.TrimOffsets {
+		if p.double && p.TrimOffsets {
 			encs[i].trimOffsets(p.AddPrefixSpace)
 		}
-		if p.roberta {
+		if p.double {
 			encs[i].setTypes(0)
 		}
 	}
@@ -179,12 +179,12 @@ func (p *postBert) wrap(i int, e *Encoding) Encoding {
 	var out Encoding
 	add := func(n namedID, typeID int32) { out.add(n.id, typeID, n.name, -1, [2]int{}, 1, 1, -1) }
 	typeID := int32(i)
-	if p.roberta {
+	if p.double {
 		typeID = 0
 	}
 	if i == 0 {
 		add(p.Cls, typeID)
-	} else if p.roberta {
+	} else if p.double {
 		add(p.Sep, typeID)
 	}
 	body := e.clone()

@@ -213,7 +213,7 @@ func (p *preByteLevel) split(t text, out []text) ([]text, error) {
 		return out, nil
 	}
 	n := len(out)
-	splitGPT2(t.s, func(a, b int) { out = append(out, t.slice(a, b)) })
+	splitByteLevel(t.s, func(a, b int) { out = append(out, t.slice(a, b)) })
 	p.rewrite(out[n:])
 	return out, nil
 }

@@ -10,9 +10,9 @@ import (
 // matchTimeout bounds one search, since a backtracking pattern from a file may take exponential time.
 const matchTimeout = 20 * time.Second
 
-// gpt2Pattern is the splitting pattern of GPT-2, which ByteLevel uses.
+// byteLevelPattern is the splitting pattern of ByteLevel.
 // Source: https://github.com/openai/gpt-2/blob/master/src/encoder.py
-const gpt2Pattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+const byteLevelPattern = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
 
 // regex is a compiled pattern in Oniguruma's Ruby syntax, which is what tokenizer files hold.
 type regex struct {

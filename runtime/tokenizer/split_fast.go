@@ -8,15 +8,16 @@ import (
 // Hand-written splitters for the patterns that most models use. They give the same pieces as the
 // regular expression (a property test compares them) several times faster.
 
-// cl100kPattern is the splitting pattern of Llama 3; Qwen 2 and 3 have \p{N} in the place of \p{N}{1,3}.
+// cl100kPattern is the splitting pattern of the cl100k vocabulary and its successors; some have \p{N} in
+// the place of \p{N}{1,3}. Source: https://github.com/openai/tiktoken, openai_public.py
 const cl100kPattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|` +
 	` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 
 // splitterFor returns the splitter that equals the pattern, or nil.
 func splitterFor(source string) splitter {
 	switch source {
-	case gpt2Pattern:
-		return splitGPT2
+	case byteLevelPattern:
+		return splitByteLevel
 	case cl100kPattern:
 		return func(s string, piece func(a, b int)) { splitCL100k(s, 3, piece) }
 	case strings.Replace(cl100kPattern, "{1,3}", "", 1):
@@ -128,15 +129,15 @@ func spaces(s string, i int) int {
 	return j
 }
 
-func splitGPT2(s string, piece func(a, b int)) {
+func splitByteLevel(s string, piece func(a, b int)) {
 	for i := 0; i < len(s); {
-		end := gpt2Piece(s, i)
+		end := byteLevelPiece(s, i)
 		piece(i, end)
 		i = end
 	}
 }
 
-func gpt2Piece(s string, i int) int {
+func byteLevelPiece(s string, i int) int {
 	if n := contraction(s, i, false); n > 0 {
 		return i + n
 	}

@@ -12,7 +12,7 @@ import (
 func TestSplittersEqualTheirPatterns(t *testing.T) {
 	runes := []rune("aZséſS'tTdDmMvVrReElL09٣½ \t\r\n\u0085\u00a0\u2003_-.!日🙂\u0301\u200d" +
 		"\U00011de0\U00016130")
-	for _, p := range []string{gpt2Pattern, cl100kPattern, strings.Replace(cl100kPattern, "{1,3}", "", 1)} {
+	for _, p := range []string{byteLevelPattern, cl100kPattern, strings.Replace(cl100kPattern, "{1,3}", "", 1)} {
 		re, err := compileRegex(p)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // TiktokenOptions is what a rank file leaves out.
 type TiktokenOptions struct {
-	Pattern       string           // the splitting pattern; "" is that of Llama 3
+	Pattern       string           // the splitting pattern; "" is cl100kPattern
 	SpecialTokens map[string]int32 // strings with their ids
 }
 

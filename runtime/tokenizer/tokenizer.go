@@ -318,7 +318,7 @@ func (t *Tokenizer) link() error {
 	}
 	switch {
 	case len(seq) == 0 && b.UseRegex:
-		t.fast = splitGPT2
+		t.fast = splitByteLevel
 	case len(seq) == 2 && !b.UseRegex:
 		s, ok := seq[0].(*preSplit)
 		if ok && s.Pattern.re != nil && s.Behavior != mergedWithNext && s.Behavior != contiguous &&

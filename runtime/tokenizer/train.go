@@ -13,7 +13,7 @@ type TrainOptions struct {
 	VocabSize     int      // tokens in all, special ones included
 	MinFrequency  int      // BPE: a pair that is rarer is not joined
 	SpecialTokens []string // take the first ids, in this order
-	Pattern       string   // BPE: regular expression whose matches are the words; "" is GPT-2's
+	Pattern       string   // BPE: regular expression whose matches are the words; "" is ByteLevel's
 	BOS, EOS      string   // special tokens that Encode puts around texts, if not empty
 	Unk           string   // Unigram: the unknown token; "" is <unk>
 	// MaxTokenLength is that of the longest token: for BPE in bytes, and 0 is no limit; for Unigram in
@@ -144,7 +144,7 @@ func bpeComponents(o *TrainOptions, failed *error) (splitter, map[string]any, er
 	components := m{"decoder": level(true), "post_processor": o.template(o.ids())}
 	if o.Pattern == "" {
 		components["pre_tokenizer"] = level(true)
-		return splitGPT2, components, nil
+		return splitByteLevel, components, nil
 	}
 	re, err := compileRegex(o.Pattern)
 	if err != nil {

@@ -20,6 +20,7 @@ type vocab struct {
 	far   map[int32]int32 // the same for ids beyond byID
 	size  int             // live entries
 	maxID int32
+	long  int // bytes of the longest token
 }
 
 func newVocab(capacity int) *vocab {
@@ -67,6 +68,7 @@ func (v *vocab) add(tok []byte, id int32) {
 		v.setByID(id, e)
 		return
 	}
+	v.long = max(v.long, len(tok))
 	v.arena = append(v.arena, tok...)
 	v.ends = append(v.ends, len(v.arena))
 	v.ids = append(v.ids, id)
