@@ -64,7 +64,31 @@ void x8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(xType, w.z), unpack2(xType, w.w));
 }
 
-layout(binding = 1, std430) readonly buffer CsBlock { float cs[]; };
+layout(constant_id = 101) const uint csType = 0;
+layout(binding = 1, std430) readonly buffer CsWords { uint csWord[]; };
+layout(binding = 1, std430) readonly buffer CsPairs { uvec2 csPair[]; };
+layout(binding = 1, std430) readonly buffer CsQuads { uvec4 csQuad[]; };
+
+float cs(uint i) {
+    if (csType == F32) return uintBitsToFloat(csWord[i]);
+    const vec2 v = unpack2(csType, csWord[i >> 1]);
+    return (i & 1u) == 0u ? v.x : v.y;
+}
+vec4 cs4(uint i) {
+    if (csType == F32) return uintBitsToFloat(csQuad[i]);
+    const uvec2 w = csPair[i];
+    return vec4(unpack2(csType, w.x), unpack2(csType, w.y));
+}
+void cs8(uint i, out vec4 a, out vec4 b) {
+    if (csType == F32) {
+        a = uintBitsToFloat(csQuad[2 * i]);
+        b = uintBitsToFloat(csQuad[2 * i + 1]);
+        return;
+    }
+    const uvec4 w = csQuad[i];
+    a = vec4(unpack2(csType, w.x), unpack2(csType, w.y));
+    b = vec4(unpack2(csType, w.z), unpack2(csType, w.w));
+}
 
 layout(constant_id = 102) const uint yType = 0;
 layout(binding = 2, std430) writeonly buffer YWords { uint yWord[]; };
@@ -91,7 +115,20 @@ float rotated(uint row, uint e) {
     const bool second = INTERLEAVED ? n % 2 == 1 : n >= HALF;
     const uint mate = INTERLEAVED ? (second ? e - 1 : e + 1) : (second ? e - HALF : e + HALF);
     const float other = x(row * D + mate);
-    const float c = cs[row / H * 2 * HALF + i], s = cs[row / H * 2 * HALF + HALF + i];
+    const float c = cs(row / H * 2 * HALF + i), s = cs(row / H * 2 * HALF + HALF + i);
+    return own * c + other * (second == (inverse == 1) ? -s : s);
+}
+
+const bool QUADS = ((D | OFFSET | HALF | uint(INTERLEAVED)) & 3u) == 0u; // four features rotate alike
+
+// rotatedQuad is features e .. e+3 of a row.
+vec4 rotatedQuad(uint row, uint e) {
+    const vec4 own = x4((row * D + e) / 4);
+    if (e < OFFSET || e >= OFFSET + 2 * HALF) return own;
+    const bool second = e - OFFSET >= HALF;
+    const vec4 other = x4((row * D + (second ? e - HALF : e + HALF)) / 4);
+    const uint at = row / H * 2 * HALF + (e - OFFSET) % HALF;
+    const vec4 c = cs4(at / 4), s = cs4((at + HALF) / 4);
     return own * c + other * (second == (inverse == 1) ? -s : s);
 }
 
@@ -100,7 +137,9 @@ void main() {
     const uint id = group * gl_WorkGroupSize.x + gl_LocalInvocationID.x;
     const uint row = id / D4, e = id % D4 * 4;
     if (row >= rows) return;
-    if (D % 4u == 0u) {
+    if (QUADS) {
+        setY4(id, rotatedQuad(row, e));
+    } else if (D % 4u == 0u) {
         setY4(id, vec4(rotated(row, e), rotated(row, e + 1), rotated(row, e + 2), rotated(row, e + 3)));
     } else {
         for (uint n = e; n < min(D, e + 4); n++) setY(row * D + n, rotated(row, n));
