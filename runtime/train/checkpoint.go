@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -222,7 +221,7 @@ func (t *Trainer) fits(at *state) error {
 	}
 	var errs []error
 	same := func(what string, found, want any) {
-		if !reflect.DeepEqual(found, want) {
+		if found != want {
 			errs = append(errs, fmt.Errorf("the run has %s %v, not %v: it cannot go on with another", what, found, want))
 		}
 	}
@@ -231,7 +230,7 @@ func (t *Trainer) fits(at *state) error {
 	same("seed", at.Config.Seed, t.cfg.Seed)
 	same("rows of length", at.Length, t.at.Length)
 	same("a number of rows of", at.Rows, t.at.Rows)
-	same("freeze", at.Config.Freeze, t.cfg.Freeze)
+	same("freeze", strings.Join(at.Config.Freeze, " "), strings.Join(t.cfg.Freeze, " "))
 	return errors.Join(errs...)
 }
 
