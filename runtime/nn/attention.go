@@ -21,7 +21,8 @@ type AttentionAttrs struct {
 // query heads that share a key and value head.
 //
 //	q [B T H E]  k [B S K E]  v [B S K V], K divides H    y [B T H V] stored as activations
-//	bias F32 [1|B H T S] or the zero Tensor    sinks F32 [H], an extra logit without a value, or the zero Tensor
+//	bias F32 [1|B H T S] or the zero Tensor
+//	sinks [H] of any storage, an extra logit without a value, or the zero Tensor
 //	lse F32 [B H T], the logarithm of the softmax's denominator, for AttentionGrad
 //
 // keys is the batch whose S and KeySeg rule the keys: b itself for self-attention. A query that sees no key

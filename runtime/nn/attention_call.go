@@ -43,51 +43,17 @@ func (r *Recorder) attentionCall(
 	a AttentionAttrs,
 ) (*attentionCall, error) {
 	n := &attentionCall{
-		B:           b.B,
-		T:           b.T,
-		S:           keys.S,
-		H:           q.Dim(2),
-		K:           k.Dim(2),
-		E:           q.Dim(3),
-		V:           v.Dim(3),
-		q:           q,
-		k:           k,
-		v:           v,
-		bias:        bias,
-		seg:         b.Seg,
-		keySeg:      keys.KeySeg,
-		slopes:      a.Slopes,
-		scale:       a.Scale,
-		softcap:     a.Softcap,
-		splits:      1,
-		biasBatches: 1,
+		B: b.B, T: b.T, S: keys.S, H: q.Dim(2), K: k.Dim(2), E: q.Dim(3), V: v.Dim(3),
+		q: q, k: k, v: v, bias: bias, slopes: a.Slopes, seg: b.Seg, keySeg: keys.KeySeg,
+		scale: a.Scale, softcap: a.Softcap, splits: 1, biasBatches: 1,
 	}
 	if n.H < 1 || n.K < 1 || n.H%n.K != 0 || n.E < 1 || n.V < 1 || n.T < 1 || n.S < 1 {
-		return nil, fmt.Errorf(
-			"attention: q %v, k %v, v %v: want [B T H E], [B S K E], [B S K V] with K dividing H",
-			q,
-			k,
-			v,
-		)
+		const want = "[B T H E], [B S K E], [B S K V] with K dividing H"
+		return nil, fmt.Errorf("attention: q %v, k %v, v %v: want %s", q, k, v, want)
 	}
 	n.G = n.H / n.K
-	for _, want := range []struct {
-		name     string
-		t        gpu.Tensor
-		dims     []int
-		optional bool
-	}{
-		{"q", q, []int{n.B, n.T, n.H, n.E}, false},
-		{"k", k, []int{n.B, n.S, n.K, n.E}, false},
-		{"v", v, []int{n.B, n.S, n.K, n.V}, false},
-		{"sinks", sinks, []int{n.H}, true},
-		{"slopes", a.Slopes, []int{n.H}, true},
-		{"Seg", n.seg, []int{n.B, n.T}, true},
-		{"KeySeg", n.keySeg, []int{n.B, n.S}, true},
-	} {
-		if !(want.optional && want.t.Shape == nil) && !slices.Equal(want.t.Shape, want.dims) {
-			return nil, fmt.Errorf("attention: %s is %v, want shape %v", want.name, want.t, want.dims)
-		}
+	if err := n.shapes(sinks); err != nil {
+		return nil, err
 	}
 	if err := n.bits(b, sinks, a); err != nil {
 		return nil, err
@@ -96,6 +62,28 @@ func (r *Recorder) attentionCall(
 		return nil, err
 	}
 	return n, n.storage(r)
+}
+
+func (n *attentionCall) shapes(sinks gpu.Tensor) error {
+	for _, want := range []struct {
+		name     string
+		t        gpu.Tensor
+		dims     []int
+		optional bool
+	}{
+		{"q", n.q, []int{n.B, n.T, n.H, n.E}, false},
+		{"k", n.k, []int{n.B, n.S, n.K, n.E}, false},
+		{"v", n.v, []int{n.B, n.S, n.K, n.V}, false},
+		{"sinks", sinks, []int{n.H}, true},
+		{"slopes", n.slopes, []int{n.H}, true},
+		{"Seg", n.seg, []int{n.B, n.T}, true},
+		{"KeySeg", n.keySeg, []int{n.B, n.S}, true},
+	} {
+		if !(want.optional && want.t.Shape == nil) && !slices.Equal(want.t.Shape, want.dims) {
+			return fmt.Errorf("attention: %s is %v, want shape %v", want.name, want.t, want.dims)
+		}
+	}
+	return nil
 }
 
 // dropout switches the dropping of weights on while training.

@@ -66,13 +66,8 @@ func NewRopeParams(base RopeParams, object map[string]any) (RopeParams, error) {
 	)
 	p.NoTruncate = !r.flag("truncate", !base.NoTruncate)
 	p.ShortFactor, p.LongFactor = r.list("short_factor"), r.list("long_factor")
-	p.LowFactor, p.HighFactor = r.number(
-		"low_freq_factor",
-		base.LowFactor,
-	), r.number(
-		"high_freq_factor",
-		base.HighFactor,
-	)
+	p.LowFactor = r.number("low_freq_factor", base.LowFactor)
+	p.HighFactor = r.number("high_freq_factor", base.HighFactor)
 	for _, v := range r.list("mrope_section") {
 		p.Sections = append(p.Sections, int(v))
 	}
@@ -102,42 +97,45 @@ func (p *RopeParams) complete() error {
 			p.Partial,
 		)
 	}
-	need := map[string]bool{}
-	switch p.Type {
-	case "linear", "dynamic":
-		need["factor"] = p.Factor > 0
-	case "yarn":
-		need["factor (or max_position_embeddings)"] = p.Factor > 0 || p.MaxPositions > 0
-		need["original_max_position_embeddings"] = p.Original > 0
-	case "longrope":
-		need["original_max_position_embeddings"] = p.Original > 0
-		need["factor (or max_position_embeddings)"] = p.Factor > 0 || p.MaxPositions > 0
-		half := p.Dim() / 2
-		for name, list := range map[string][]float64{"short_factor": p.ShortFactor, "long_factor": p.LongFactor} {
-			if len(list) != half {
-				return fmt.Errorf(
-					"rope_type longrope: %s has %d numbers, want %d, half of the %d rotated features",
-					name,
-					len(list),
-					half,
-					p.Dim(),
-				)
-			}
-		}
-	case "llama3":
-		need["factor"], need["original_max_position_embeddings"] = p.Factor > 0, p.Original > 0
-		need["low_freq_factor"], need["high_freq_factor above low_freq_factor"] = p.LowFactor > 0, p.HighFactor > p.LowFactor
-	}
-	if p.Type == "dynamic" {
-		need["max_position_embeddings"] = p.MaxPositions > 0
-		need["more than 2 rotated features"] = p.Dim() > 2
-	}
+	need := p.needs()
 	for _, key := range sortedKeys(need) {
 		if !need[key] {
 			return fmt.Errorf("rope_type %s needs %s", p.Type, key)
 		}
 	}
+	if p.Type == "longrope" {
+		half := p.Dim() / 2
+		if len(p.ShortFactor) != half || len(p.LongFactor) != half {
+			return fmt.Errorf("rope_type longrope: short_factor and long_factor have %d and %d numbers, want %d, "+
+				"half of the %d rotated features", len(p.ShortFactor), len(p.LongFactor), half, p.Dim())
+		}
+	}
 	return p.checkSections()
+}
+
+// needs tells, for every key that the type cannot do without, whether it is there.
+func (p *RopeParams) needs() map[string]bool {
+	factor, original := p.Factor > 0, p.Original > 0
+	switch p.Type {
+	case "linear":
+		return map[string]bool{"factor": factor}
+	case "dynamic":
+		return map[string]bool{
+			"factor": factor, "max_position_embeddings": p.MaxPositions > 0,
+			"more than 2 rotated features": p.Dim() > 2,
+		}
+	case "yarn", "longrope":
+		return map[string]bool{
+			"factor (or max_position_embeddings)": factor || p.MaxPositions > 0,
+			"original_max_position_embeddings":    original,
+		}
+	case "llama3":
+		return map[string]bool{
+			"factor": factor, "original_max_position_embeddings": original, "low_freq_factor": p.LowFactor > 0,
+			"high_freq_factor above low_freq_factor": p.HighFactor > p.LowFactor,
+		}
+	}
+	return nil
 }
 
 func (p *RopeParams) checkSections() error {
