@@ -6,6 +6,7 @@ func expertSources() []Source {
 		{Name: "topk", Template: "topk.comp.tmpl"},
 		{Name: "gather_last", Template: "gather_last.comp.tmpl"},
 		{Name: "scatter_last", Template: "scatter_last.comp.tmpl"},
+		{Name: "group_limit", Template: "group_limit.comp.tmpl"},
 		{Name: "route", Template: "route.comp.tmpl"},
 		{Name: "expert_linear", Template: "expert_linear.comp.tmpl"},
 		{Name: "expert_grad", Template: "expert_grad.comp.tmpl"},

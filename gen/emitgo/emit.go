@@ -25,6 +25,7 @@ type emitter struct {
 	pkg     string
 	kernels map[string]*emitglsl.FormulaKernel
 	tree    map[*ir.Func]*node // fields of each function's structs
+	reached map[*ir.Param]bool // tensors that some gradient reaches
 	errs    []error
 }
 
@@ -35,6 +36,7 @@ func Package(name string) string { return strings.ReplaceAll(strings.ToLower(nam
 func Module(m *ir.Module, table ops.Table) (*Output, error) {
 	e := &emitter{mod: m, arch: m.Arch, table: table, pkg: Package(m.Name), kernels: map[string]*emitglsl.FormulaKernel{},
 		tree: map[*ir.Func]*node{}}
+	e.reached = e.reachedParams()
 	for _, f := range m.Funcs {
 		e.tree[f] = e.fieldsOf(f)
 	}

@@ -269,6 +269,9 @@ func (e *emitter) param(sc *scope, it *paramSet, p *ir.Param) string {
 	if p.Stack {
 		b += ".Stacked()"
 	}
+	if !e.reached[p] {
+		b += ".Fixed()"
+	}
 	if p.Tied != "" {
 		b += fmt.Sprintf(".Tied(%s, %q)", sc.expr(p.TiedIf, 0), p.Tied)
 	}
@@ -356,3 +359,25 @@ func sortStrings(s []string) { sort.Strings(s) }
 
 // fieldOrder lists the saved values of a function in their order.
 func (n *node) fieldOrder() []*ir.Value { return slices.Clone(n.f.Saved) }
+
+// reachedParams finds the tensors to which some backward function adds gradients.
+func (e *emitter) reachedParams() map[*ir.Param]bool {
+	reached := map[*ir.Param]bool{}
+	for _, f := range e.mod.Funcs {
+		if f.Grad == nil {
+			continue
+		}
+		for _, n := range f.Grad.Body {
+			o := e.table[n.Op]
+			for i, v := range n.In {
+				if v == nil || v.Param == nil {
+					continue
+				}
+				if n.Op == "accumulate" || o != nil && n.Formulas == nil && o.In[min(i, len(o.In)-1)].Param {
+					reached[v.Param] = true
+				}
+			}
+		}
+	}
+	return reached
+}

@@ -365,7 +365,7 @@ func (b *body) attrDims(n *ir.Node) func(string) []ir.Dim {
 		if a := n.Attr(name); a != nil {
 			for _, s := range SplitList(a.Word) {
 				if e, err := expr.Parse(s); err == nil {
-					out = append(out, b.names.dim(e))
+					out = append(out, b.names.dim(e).Rename("S", "T")) // S = T while training
 				}
 			}
 		}

@@ -15,6 +15,7 @@ type Builder struct {
 	disk   Disk
 	tied   string
 	stack  bool
+	fixed  bool
 }
 
 type declared struct {
@@ -74,6 +75,13 @@ func (b *Builder) Stacked() *Builder {
 	return &c
 }
 
+// Fixed returns a builder for tensors that no gradient reaches, such as statistics of another training: they are frozen.
+func (b *Builder) Fixed() *Builder {
+	c := *b
+	c.fixed = true
+	return &c
+}
+
 // Tied returns a builder whose next parameter is the named one, when share is true.
 func (b *Builder) Tied(share bool, name string) *Builder {
 	c := *b
@@ -110,13 +118,16 @@ func (b *Builder) declare(names string, init Init, shape []int) *Param {
 		p := b.list.byName[b.tied]
 		if p == nil {
 			b.list.errs = append(b.list.errs, fmt.Errorf("%s is tied to %s, which is not declared before it", spellings[0], b.tied))
+			return nil
 		}
+		p.Frozen = p.Frozen && b.fixed
 		return p
 	}
 	if p := b.list.byName[spellings[0]]; p != nil { // a function called again with the same names shares its tensors
 		if fmt.Sprint(p.Shape) != fmt.Sprint(shape) {
 			b.list.errs = append(b.list.errs, fmt.Errorf("%s is declared as %v and as %v", p.Name, p.Shape, shape))
 		}
+		p.Frozen = p.Frozen && b.fixed
 		return p
 	}
 	for _, n := range shape {
@@ -125,7 +136,7 @@ func (b *Builder) declare(names string, init Init, shape []int) *Param {
 			return nil
 		}
 	}
-	p := &Param{Name: spellings[0], Shape: shape, Init: init, Disk: b.disk}
+	p := &Param{Name: spellings[0], Shape: shape, Init: init, Disk: b.disk, Frozen: b.fixed}
 	p.Disk.Names = spellings
 	if b.stack {
 		p.Disk.Stack = shape[0]

@@ -41,5 +41,5 @@ type Kernels struct {
 	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
 
 	// Routing and experts (experts.go).
-	Topk, GatherLast, ScatterLast, Route, ExpertLinear, ExpertGrad gpu.Kernel
+	Topk, GroupLimit, GatherLast, ScatterLast, Route, ExpertLinear, ExpertGrad gpu.Kernel
 }
