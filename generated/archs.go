@@ -5,6 +5,7 @@ package generated
 
 import (
 	"github.com/vulcast/vulcast/generated/bert"
+	"github.com/vulcast/vulcast/generated/deepseek_v3"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/mixtral"
@@ -16,6 +17,7 @@ import (
 func All() []*model.Arch {
 	return []*model.Arch{
 		bert.Arch(),
+		deepseek_v3.Arch(),
 		gpt2.Arch(),
 		llama.Arch(),
 		mixtral.Arch(),

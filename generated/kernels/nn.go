@@ -106,6 +106,8 @@ var (
 	codeGatherLast string
 	//go:embed scatter_last.spv
 	codeScatterLast string
+	//go:embed group_limit.spv
+	codeGroupLimit string
 	//go:embed route.spv
 	codeRoute string
 	//go:embed expert_linear.spv
@@ -164,6 +166,7 @@ var NN = nn.Kernels{
 	Topk:                 gpu.Kernel{Name: "topk", Code: codeTopk},
 	GatherLast:           gpu.Kernel{Name: "gather_last", Code: codeGatherLast},
 	ScatterLast:          gpu.Kernel{Name: "scatter_last", Code: codeScatterLast},
+	GroupLimit:           gpu.Kernel{Name: "group_limit", Code: codeGroupLimit},
 	Route:                gpu.Kernel{Name: "route", Code: codeRoute},
 	ExpertLinear:         gpu.Kernel{Name: "expert_linear", Code: codeExpertLinear},
 	ExpertGrad:           gpu.Kernel{Name: "expert_grad", Code: codeExpertGrad},

@@ -5,7 +5,6 @@ package llama
 import (
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
-	"math"
 )
 
 // AttentionSaved is what [fn.attention] keeps for its backward pass.
@@ -38,37 +37,37 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 // 	cs [B,T,head_dim] f32
 // 	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:42 [fn.attention].
+// Spec: specs/llama.toml:46 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.Cs = r.Retain(cs)
-	// :45 @qkv x -> q k v
+	// :49 @qkv x -> q k v
 	q, k, v := m.qkv(r, b, w.QKV, &s.QKV, x)
 
-	// :46 rope q cs -> qr
+	// :50 rope q cs -> qr
 	qr := r.Rotate(q, cs, nn.RopeAttrs{})
 	s.Qr = qr
 	r.Free(q)
 
-	// :47 rope k cs -> kr
+	// :51 rope k cs -> kr
 	kr := r.Rotate(k, cs, nn.RopeAttrs{})
 	r.Free(k)
 
-	// :48 cache kr -> ks
+	// :52 cache kr -> ks
 	ks := r.Cache(kr)
 	s.Ks = ks
 	r.Free(kr)
 
-	// :49 cache v -> vs
+	// :53 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :50 attention qr ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	// :54 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :51 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// :55 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	return y
 }
@@ -79,32 +78,32 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 // 	cs [B,T,head_dim] f32
 // 	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:42 [fn.attention].
+// Spec: specs/llama.toml:46 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs gpu.Tensor) gpu.Tensor {
-	// :45 @qkv x -> q k v
+	// :49 @qkv x -> q k v
 	q, k, v := m.qkvStep(r, b, w.QKV, x)
 
-	// :46 rope q cs -> qr
+	// :50 rope q cs -> qr
 	qr := r.Rotate(q, cs, nn.RopeAttrs{})
 	r.Free(q)
 
-	// :47 rope k cs -> kr
+	// :51 rope k cs -> kr
 	kr := r.Rotate(k, cs, nn.RopeAttrs{})
 	r.Free(k)
 
-	// :48 cache kr -> ks
+	// :52 cache kr -> ks
 	ks := r.CacheStep(b, &st.Ks, kr)
 	r.Free(kr)
 
-	// :49 cache v -> vs
+	// :53 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :50 attention qr ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	// :54 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	r.Free(qr, ks, vs, aLse)
 
-	// :51 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// :55 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	r.Free(a)
 	return y

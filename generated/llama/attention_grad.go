@@ -5,7 +5,6 @@ package llama
 import (
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
-	"math"
 )
 
 // attentionGrad records the backward pass of [fn.attention] and frees what attention kept.
@@ -13,24 +12,24 @@ import (
 // 	dy [B,T,hidden_size] act
 // 	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:42 [fn.attention].
+// Spec: specs/llama.toml:46 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :51 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// grad of :55 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
-	// grad of :50 attention qr ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	// grad of :54 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
-	// grad of :47 rope k cs -> kr
+	// grad of :51 rope k cs -> kr
 	dk := r.RotateBack(dks, s.Cs, nn.RopeAttrs{})
 	r.Free(dks)
 
-	// grad of :46 rope q cs -> qr
+	// grad of :50 rope q cs -> qr
 	dq := r.RotateBack(dqr, s.Cs, nn.RopeAttrs{})
 	r.Free(dqr, s.Cs)
 
-	// grad of :45 @qkv x -> q k v
+	// grad of :49 @qkv x -> q k v
 	dx := m.qkvGrad(r, b, w.QKV, &s.QKV, dq, dk, dvs)
 	r.Free(dq, dk, dvs)
 	return dx

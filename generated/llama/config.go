@@ -2,7 +2,10 @@
 
 package llama
 
-import "github.com/vulcast/vulcast/runtime/hfconfig"
+import (
+	"github.com/vulcast/vulcast/runtime/hfconfig"
+	"math"
+)
 
 // Config is the configuration of llama under the names of its spec; each field tells its key in config.json.
 type Config struct {
@@ -46,4 +49,14 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.MLPBias = f.BoolOr(false, "mlp_bias")
 	c.AttentionDropout = f.FloatOr(0, "attention_dropout")
 	return c, f.Err()
+}
+
+// AttnScale is 1/sqrt(head_dim).
+func (c *Config) AttnScale() float64 {
+	return 1 / math.Sqrt(float64(c.HeadDim))
+}
+
+// Window is 0.
+func (c *Config) Window() int {
+	return 0
 }

@@ -2,7 +2,10 @@
 
 package mixtral
 
-import "github.com/vulcast/vulcast/runtime/hfconfig"
+import (
+	"github.com/vulcast/vulcast/runtime/hfconfig"
+	"math"
+)
 
 // Config is the configuration of mixtral under the names of its spec; each field tells its key in config.json.
 type Config struct {
@@ -23,9 +26,18 @@ type Config struct {
 	AttentionBias         bool           // attention_bias
 	MLPBias               bool           // mlp_bias
 	AttentionDropout      float64        // attention_dropout
-	NumLocalExperts       int            // num_local_experts
+	NumLocalExperts       int            // num_local_experts, num_experts
 	NumExpertsPerTok      int            // num_experts_per_tok
+	MoEIntermediateSize   int            // intermediate_size
+	NSharedExperts        int            // n_shared_experts
+	NormTopkProb          bool           // norm_topk_prob
+	RoutedScalingFactor   float64        // routed_scaling_factor
+	NGroup                int            // n_group
+	TopkGroup             int            // topk_group
+	OutputRouterLogits    bool           // output_router_logits
+	RouterAuxLossCoef     float64        // router_aux_loss_coef
 	SlidingWindow         int            // sliding_window
+	RouterJitterNoise     float64        // router_jitter_noise
 }
 
 // NewConfig reads the configuration. All faults of the file come in one error.
@@ -39,17 +51,68 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")
 	c.IntermediateSize = f.Int("intermediate_size")
-	c.NumKeyValueHeads = f.IntOr(c.NumAttentionHeads, "num_key_value_heads")
+	c.NumKeyValueHeads = f.IntOr(8, "num_key_value_heads")
 	c.HeadDim = f.IntOr(c.HiddenSize/c.NumAttentionHeads, "head_dim")
 	c.HiddenAct = f.StringOr("silu", "hidden_act")
 	c.RMSNormEps = f.FloatOr(1e-5, "rms_norm_eps")
 	c.Rope = f.Object("rope_parameters", "rope_scaling")
-	c.RopeTheta = f.FloatOr(10000, "rope_theta")
+	c.RopeTheta = f.FloatOr(1e6, "rope_theta")
 	c.AttentionBias = f.BoolOr(false, "attention_bias")
 	c.MLPBias = f.BoolOr(false, "mlp_bias")
 	c.AttentionDropout = f.FloatOr(0, "attention_dropout")
-	c.NumLocalExperts = f.IntOr(8, "num_local_experts")
+	c.NumLocalExperts = f.IntOr(8, "num_local_experts", "num_experts")
 	c.NumExpertsPerTok = f.IntOr(2, "num_experts_per_tok")
+	c.MoEIntermediateSize = f.IntOr(14336, "intermediate_size")
+	c.NSharedExperts = f.IntOr(0, "n_shared_experts")
+	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
+	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
+	c.NGroup = f.IntOr(1, "n_group")
+	c.TopkGroup = f.IntOr(1, "topk_group")
+	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
+	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
+	c.RouterJitterNoise = f.FloatOr(0, "router_jitter_noise")
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	if !(!c.OutputRouterLogits || c.RouterAuxLossCoef == 0) {
+		f.Refuse("!output_router_logits || router_aux_loss_coef == 0", "the auxiliary loss of the router is not computed; set router_aux_loss_coef to 0 or output_router_logits to false")
+	}
+	if !(c.NumExpertsPerTok >= 1 && c.NumExpertsPerTok <= c.NumLocalExperts) {
+		f.Refuse("num_experts_per_tok >= 1 && num_experts_per_tok <= num_local_experts", "every token chooses among the experts")
+	}
+	if !(c.RouterJitterNoise == 0) {
+		f.Refuse("router_jitter_noise == 0", "noise on the router's input while training is not computed")
+	}
 	return c, f.Err()
+}
+
+// AttnScale is 1/sqrt(head_dim).
+func (c *Config) AttnScale() float64 {
+	return 1 / math.Sqrt(float64(c.HeadDim))
+}
+
+// Window is sliding_window.
+func (c *Config) Window() int {
+	return c.SlidingWindow
+}
+
+// Sparse is true.
+func (c *Config) Sparse() bool {
+	return true
+}
+
+// SharedSize is moe_intermediate_size * n_shared_experts.
+func (c *Config) SharedSize() int {
+	return c.MoEIntermediateSize * c.NSharedExperts
+}
+
+// Limited is n_group > 1.
+func (c *Config) Limited() bool {
+	return c.NGroup > 1
+}
+
+// GroupBest is 2.
+func (c *Config) GroupBest() int {
+	return 2
 }

@@ -10,10 +10,10 @@ import (
 
 // ExpertsSaved is what [fn.experts] keeps for its backward pass.
 type ExpertsSaved struct {
-	P    gpu.Tensor // p [B,T,num_experts_per_tok,intermediate_size]
+	P    gpu.Tensor // p [B,T,num_experts_per_tok,moe_intermediate_size]
 	Plan gpu.Tensor // plan [num_local_experts+1]
-	G    gpu.Tensor // g [B,T,num_experts_per_tok,intermediate_size]
-	U    gpu.Tensor // u [B,T,num_experts_per_tok,intermediate_size]
+	G    gpu.Tensor // g [B,T,num_experts_per_tok,moe_intermediate_size]
+	U    gpu.Tensor // u [B,T,num_experts_per_tok,moe_intermediate_size]
 	X    gpu.Tensor // x [B,T,hidden_size]
 }
 
@@ -23,24 +23,24 @@ type ExpertsSaved struct {
 // 	plan [num_local_experts+1] i32
 // 	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/mixtral.toml:53 [fn.experts].
+// Spec: specs/mixtral.toml:41 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :56 expert_linear_in x plan -> g weight=experts.{e}.w1.weight:stack experts=num_local_experts out=intermediate_size k=num_experts_per_tok
-	g_ := r.ExpertLinearIn(w.ExpertsW, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.IntermediateSize, K: m.NumExpertsPerTok})
+	// :44 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	g_ := r.ExpertLinearIn(w.W, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 	s.G = g_
 
-	// :57 expert_linear_in x plan -> u weight=experts.{e}.w3.weight:stack experts=num_local_experts out=intermediate_size k=num_experts_per_tok
-	u := r.ExpertLinearIn(w.ExpertsW2, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.IntermediateSize, K: m.NumExpertsPerTok})
+	// :45 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	u := r.ExpertLinearIn(w.W2, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 	s.U = u
 
-	// :58 glu g u -> p fn=hidden_act
+	// :46 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :59 expert_linear p plan -> y weight=experts.{e}.w2.weight:stack experts=num_local_experts out=hidden_size
-	y := r.ExpertLinear(w.ExpertsW22, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
+	// :47 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
+	y := r.ExpertLinear(w.W22, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
 
@@ -50,20 +50,20 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 // 	plan [num_local_experts+1] i32
 // 	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/mixtral.toml:53 [fn.experts].
+// Spec: specs/mixtral.toml:41 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :56 expert_linear_in x plan -> g weight=experts.{e}.w1.weight:stack experts=num_local_experts out=intermediate_size k=num_experts_per_tok
-	g_ := r.ExpertLinearIn(w.ExpertsW, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.IntermediateSize, K: m.NumExpertsPerTok})
+	// :44 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	g_ := r.ExpertLinearIn(w.W, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :57 expert_linear_in x plan -> u weight=experts.{e}.w3.weight:stack experts=num_local_experts out=intermediate_size k=num_experts_per_tok
-	u := r.ExpertLinearIn(w.ExpertsW2, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.IntermediateSize, K: m.NumExpertsPerTok})
+	// :45 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	u := r.ExpertLinearIn(w.W2, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :58 glu g u -> p fn=hidden_act
+	// :46 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :59 expert_linear p plan -> y weight=experts.{e}.w2.weight:stack experts=num_local_experts out=hidden_size
-	y := r.ExpertLinear(w.ExpertsW22, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
+	// :47 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
+	y := r.ExpertLinear(w.W22, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y
 }

@@ -3,17 +3,14 @@
 package mixtral
 
 import (
-	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
 // MoESaved is what [fn.moe] keeps for its backward pass.
 type MoESaved struct {
-	Wk      gpu.Tensor // wk [B,T,num_experts_per_tok,1]
-	E       gpu.Tensor // e [B,T,num_experts_per_tok,hidden_size]
-	Router  RouterSaved
-	Experts ExpertsSaved
+	Router RouterSaved
+	Routed RoutedSaved
 }
 
 // moe records the forward pass of [fn.moe].
@@ -21,35 +18,14 @@ type MoESaved struct {
 // 	x [B,T,hidden_size] act
 // 	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:33 [fn.moe].
+// Spec: specs/base/moe.toml:44 [fn.moe].
 func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x gpu.Tensor) gpu.Tensor {
-	// :36 @router x -> w index
+	// :47 @router x -> w index
 	w_, index := m.router(r, b, w.Router, &s.Router, x)
 
-	// :37 route index -> plan experts=num_local_experts
-	plan := r.Route(index, nn.RouteAttrs{Experts: m.NumLocalExperts})
-	r.Free(index)
-
-	// :38 @experts x plan -> e
-	e := m.experts(r, b, w.Experts, &s.Experts, x, plan)
-	s.E = e
-	r.Free(plan)
-
-	// :39 reshape w -> wk shape=B,T,num_experts_per_tok,1
-	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
-	s.Wk = wk
-	r.Free(w_)
-
-	// :40 mul e wk -> ew
-	ew := kernels.Mul(r, e, wk)
-
-	// :41 sum ew -> s axis=-2
-	s_ := r.SumAxis(ew, nn.SumAxisAttrs{Axis: []int{-2}})
-	r.Free(ew)
-
-	// :42 reshape s -> y shape=B,T,hidden_size
-	y := r.Reshape(s_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HiddenSize}})
-	r.Free(s_)
+	// :48 @routed x w index -> y
+	y := m.routed(r, b, w.Routed, &s.Routed, x, w_, index)
+	r.Free(w_, index)
 	return y
 }
 
@@ -58,33 +34,13 @@ func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x g
 // 	x [B,T,hidden_size] act
 // 	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:33 [fn.moe].
+// Spec: specs/base/moe.toml:44 [fn.moe].
 func (m *Model) moeStep(r *nn.Recorder, b *nn.Batch, w *MoEWeights, x gpu.Tensor) gpu.Tensor {
-	// :36 @router x -> w index
+	// :47 @router x -> w index
 	w_, index := m.routerStep(r, b, w.Router, x)
 
-	// :37 route index -> plan experts=num_local_experts
-	plan := r.Route(index, nn.RouteAttrs{Experts: m.NumLocalExperts})
-	r.Free(index)
-
-	// :38 @experts x plan -> e
-	e := m.expertsStep(r, b, w.Experts, x, plan)
-	r.Free(plan)
-
-	// :39 reshape w -> wk shape=B,T,num_experts_per_tok,1
-	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
-	r.Free(w_)
-
-	// :40 mul e wk -> ew
-	ew := kernels.Mul(r, e, wk)
-	r.Free(e, wk)
-
-	// :41 sum ew -> s axis=-2
-	s_ := r.SumAxis(ew, nn.SumAxisAttrs{Axis: []int{-2}})
-	r.Free(ew)
-
-	// :42 reshape s -> y shape=B,T,hidden_size
-	y := r.Reshape(s_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HiddenSize}})
-	r.Free(s_)
+	// :48 @routed x w index -> y
+	y := m.routedStep(r, b, w.Routed, x, w_, index)
+	r.Free(w_, index)
 	return y
 }

@@ -13,32 +13,12 @@ import (
 // 	dy [B,T,hidden_size] act
 // 	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:33 [fn.moe].
+// Spec: specs/base/moe.toml:44 [fn.moe].
 func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :42 reshape s -> y shape=B,T,hidden_size
-	ds := r.Reshape(dy, nn.ReshapeAttrs{Like: []int{b.B, b.T, 1, m.HiddenSize}})
+	// grad of :48 @routed x w index -> y
+	dx, dw := m.routedGrad(r, b, w.Routed, &s.Routed, dy)
 
-	// grad of :41 sum ew -> s axis=-2
-	dew := r.ExpandBack(ds, nn.ExpandBackAttrs{Like: []int{b.B, b.T, m.NumExpertsPerTok, m.HiddenSize}})
-	r.Free(ds)
-
-	// grad of :40 mul e wk -> ew
-	de, dwk := kernels.MulGradA92a26(r, dew, s.Wk, s.E)
-	r.Free(dew, s.Wk, s.E)
-
-	// grad of :40 mul e wk -> ew
-	dwk2 := r.SumBack(dwk, nn.SumBackAttrs{Like: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
-	r.Free(dwk)
-
-	// grad of :39 reshape w -> wk shape=B,T,num_experts_per_tok,1
-	dw := r.Reshape(dwk2, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.NumExpertsPerTok}})
-	r.Free(dwk2)
-
-	// grad of :38 @experts x plan -> e
-	dx := m.expertsGrad(r, b, w.Experts, &s.Experts, de)
-	r.Free(de)
-
-	// grad of :36 @router x -> w index
+	// grad of :47 @router x -> w index
 	dx2 := m.routerGrad(r, b, w.Router, &s.Router, dw)
 	r.Free(dw)
 

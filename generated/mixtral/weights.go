@@ -25,13 +25,13 @@ func (c *Config) qkvWeights(b *nn.Builder) *QKVWeights {
 // AttentionWeights are the tensors of [fn.attention] in checkpoint order.
 type AttentionWeights struct {
 	QKV   *QKVWeights
-	OProj *nn.Linear // o_proj.weight [hidden_size,head_dim*num_attention_heads]
+	OProj *nn.Linear // o_proj.weight [hidden_size,head_dim*num_attention_heads], o_proj.bias
 }
 
 func (c *Config) attentionWeights(b *nn.Builder) *AttentionWeights {
 	w := &AttentionWeights{}
 	w.QKV = c.qkvWeights(b)
-	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), nil)
+	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.AttentionBias).Zeros("o_proj.bias", c.HiddenSize))
 	return w
 }
 
@@ -48,29 +48,40 @@ func (c *Config) routerWeights(b *nn.Builder) *RouterWeights {
 
 // ExpertsWeights are the tensors of [fn.experts] in checkpoint order.
 type ExpertsWeights struct {
-	ExpertsW   *nn.Param // experts.{e}.w1.weight [num_local_experts,intermediate_size,hidden_size]
-	ExpertsW2  *nn.Param // experts.{e}.w3.weight [num_local_experts,intermediate_size,hidden_size]
-	ExpertsW22 *nn.Param // experts.{e}.w2.weight [num_local_experts,hidden_size,intermediate_size]
+	W   *nn.Param // {e}.w1.weight [num_local_experts,moe_intermediate_size,hidden_size]
+	W2  *nn.Param // {e}.w3.weight [num_local_experts,moe_intermediate_size,hidden_size]
+	W22 *nn.Param // {e}.w2.weight [num_local_experts,hidden_size,moe_intermediate_size]
 }
 
 func (c *Config) expertsWeights(b *nn.Builder) *ExpertsWeights {
 	w := &ExpertsWeights{}
-	w.ExpertsW = b.Stacked().Normal("experts.{e}.w1.weight", c.NumLocalExperts, c.IntermediateSize, c.HiddenSize)
-	w.ExpertsW2 = b.Stacked().Normal("experts.{e}.w3.weight", c.NumLocalExperts, c.IntermediateSize, c.HiddenSize)
-	w.ExpertsW22 = b.Stacked().Normal("experts.{e}.w2.weight", c.NumLocalExperts, c.HiddenSize, c.IntermediateSize)
+	w.W = b.Stacked().Normal("{e}.w1.weight", c.NumLocalExperts, c.MoEIntermediateSize, c.HiddenSize)
+	w.W2 = b.Stacked().Normal("{e}.w3.weight", c.NumLocalExperts, c.MoEIntermediateSize, c.HiddenSize)
+	w.W22 = b.Stacked().Normal("{e}.w2.weight", c.NumLocalExperts, c.HiddenSize, c.MoEIntermediateSize)
+	return w
+}
+
+// RoutedWeights are the tensors of [fn.routed] in checkpoint order.
+type RoutedWeights struct {
+	Experts *ExpertsWeights
+}
+
+func (c *Config) routedWeights(b *nn.Builder) *RoutedWeights {
+	w := &RoutedWeights{}
+	w.Experts = c.expertsWeights(b.In("experts."))
 	return w
 }
 
 // MoEWeights are the tensors of [fn.moe] in checkpoint order.
 type MoEWeights struct {
-	Router  *RouterWeights
-	Experts *ExpertsWeights
+	Router *RouterWeights
+	Routed *RoutedWeights
 }
 
 func (c *Config) moeWeights(b *nn.Builder) *MoEWeights {
 	w := &MoEWeights{}
 	w.Router = c.routerWeights(b)
-	w.Experts = c.expertsWeights(b)
+	w.Routed = c.routedWeights(b)
 	return w
 }
 
