@@ -268,12 +268,16 @@ func (b *builder) finish() []*ir.Node {
 				}
 			}
 		}
-		for _, v := range made {
+		var alt []*ir.Value
+		for k, v := range made {
 			if slices.Contains(b.keep, v) || b.readOutside(i, v) {
 				out = append(out, v)
+				if k < len(n.Else) {
+					alt = append(alt, n.Else[k])
+				}
 			}
 		}
-		n.In, n.Out = unique(in), out
+		n.In, n.Out, n.Else = unique(in), out, alt
 		n.Group.In, n.Group.Out = n.In, n.Out
 	}
 	return b.list

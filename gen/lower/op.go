@@ -125,6 +125,12 @@ func (b *body) params(ln *spec.Line, o *ops.Op, n *ir.Node) map[string]*ir.Value
 		if i < 0 || o.Attr(a.Key) != nil {
 			continue
 		}
+		if name, ok := strings.CutPrefix(a.Value, "$"); ok { // a value, for inputs that positions would not reach
+			if v := b.lookup(name, ln.Pos); v != nil {
+				out[a.Key] = v
+			}
+			continue
+		}
 		p := &ir.Param{Key: a.Key, Node: n, Pos: ln.Pos}
 		b.parseParam(p, a.Value, ln.Pos)
 		if t, ok := ln.Attr("tied"); ok && a.Key == "weight" {

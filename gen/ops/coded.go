@@ -81,6 +81,10 @@ var coded = map[string]func(*Shaper) (shapes, shapes, error){
 	"tokens": func(s *Shaper) (shapes, shapes, error) {
 		return nil, shapes{{ir.Atom("B"), ir.Atom("T")}}, nil
 	},
+	"alibi": func(s *Shaper) (shapes, shapes, error) {
+		h, _ := s.Attr("heads")
+		return nil, shapes{{h}}, nil
+	},
 	"rope_table": func(s *Shaper) (shapes, shapes, error) {
 		d, _ := s.Attr("dim")
 		return nil, shapes{{ir.Atom("B"), ir.Atom("T"), d}}, nil

@@ -24,6 +24,9 @@ func (r *Recorder) TopK(x gpu.Tensor, a TopKAttrs) gpu.Tensor {
 
 // GatherLast returns y[r, k] = x[r, index[r, k]].
 func (r *Recorder) GatherLast(x, index gpu.Tensor) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	y := r.Alloc(x.Type, index.Shape...)
 	r.lastPlaces(&r.K.GatherLast, y, x.Cols(), index.Cols(), x, index)
 	return y
@@ -34,6 +37,9 @@ type ScatterLastAttrs struct{ Like []int }
 
 // ScatterLast is the gradient of GatherLast: values that go to one place are added in order.
 func (r *Recorder) ScatterLast(dy, index gpu.Tensor, a ScatterLastAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	dx := r.Alloc(dy.Type, a.Like...)
 	r.lastPlaces(&r.K.ScatterLast, dx, dx.Cols(), index.Cols(), dy, index)
 	return dx
@@ -65,6 +71,9 @@ type SumAxisAttrs struct{ Axis []int }
 
 // SumAxis sums over an axis, which keeps the size one.
 func (r *Recorder) SumAxis(x gpu.Tensor, a SumAxisAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	return r.SumBack(x, SumBackAttrs{Like: withAxis(x.Shape, axisOf(a.Axis, len(x.Shape)), 1)})
 }
 
@@ -100,11 +109,17 @@ type ExpertLinearInAttrs struct{ Experts, Out, K int }
 
 // ExpertLinear returns y[slot] = weight[e] x[slot] + bias[e] for x [..., K, I] and the expert e of each slot.
 func (r *Recorder) ExpertLinear(weight, bias *Param, x, plan gpu.Tensor, a ExpertLinearAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	return r.expertLinear(weight, bias, x, plan, withCols(x.Shape, a.Out), 1)
 }
 
 // ExpertLinearIn is ExpertLinear for x [..., I] that the K choices of a token share.
 func (r *Recorder) ExpertLinearIn(weight, bias *Param, x, plan gpu.Tensor, a ExpertLinearInAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	shape := append(append([]int{}, x.Shape[:len(x.Shape)-1]...), a.K, a.Out)
 	return r.expertLinear(weight, bias, x, plan, shape, a.K)
 }
@@ -142,6 +157,9 @@ func (r *Recorder) ExpertLinearGrad(weight, bias *Param, x, plan, dy gpu.Tensor)
 
 // ExpertLinearInGrad returns dx [..., I], summed over the choices of a token in order.
 func (r *Recorder) ExpertLinearInGrad(weight, bias *Param, x, plan, dy gpu.Tensor) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	k := dy.Dim(-2)
 	dslots := r.expertGrads(weight, bias, x, plan, dy, k)
 	like := append(append([]int{}, x.Shape[:len(x.Shape)-1]...), 1, x.Cols())

@@ -51,6 +51,9 @@ func (r *Recorder) Reshape(x gpu.Tensor, a ReshapeAttrs) gpu.Tensor {
 
 // Permute returns x with its dimensions in another order.
 func (r *Recorder) Permute(x gpu.Tensor, a PermuteAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	shape, from := make([]int, len(a.Order)), make([]int, len(a.Order))
 	strides := stridesOf(x.Shape)
 	for i, o := range a.Order {
@@ -63,6 +66,9 @@ func (r *Recorder) Permute(x gpu.Tensor, a PermuteAttrs) gpu.Tensor {
 
 // PermuteBack is the inverse of Permute.
 func (r *Recorder) PermuteBack(dy gpu.Tensor, a PermuteAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	inverse := make([]int, len(a.Order))
 	for i, o := range a.Order {
 		inverse[o] = i
@@ -72,6 +78,9 @@ func (r *Recorder) PermuteBack(dy gpu.Tensor, a PermuteAttrs) gpu.Tensor {
 
 // Split returns consecutive parts of x along an axis.
 func (r *Recorder) Split(x gpu.Tensor, a SplitAttrs) []gpu.Tensor {
+	if r.Err() != nil {
+		return make([]gpu.Tensor, len(a.Sizes))
+	}
 	axis := axisOf(a.Axis, len(x.Shape))
 	strides := stridesOf(x.Shape)
 	out := make([]gpu.Tensor, len(a.Sizes))
@@ -87,6 +96,9 @@ func (r *Recorder) Split(x gpu.Tensor, a SplitAttrs) []gpu.Tensor {
 
 // Concat joins tensors along an axis.
 func (r *Recorder) Concat(xs []gpu.Tensor, a ConcatAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	axis := axisOf(a.Axis, len(xs[0].Shape))
 	total := 0
 	for _, x := range xs {
@@ -104,6 +116,9 @@ func (r *Recorder) Concat(xs []gpu.Tensor, a ConcatAttrs) gpu.Tensor {
 
 // Slice takes part of an axis.
 func (r *Recorder) Slice(x gpu.Tensor, a SliceAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	axis, step := axisOf(a.Axis, len(x.Shape)), max(a.Step, 1)
 	strides := stridesOf(x.Shape)
 	shape := withAxis(x.Shape, axis, a.Size)
@@ -119,6 +134,9 @@ func (r *Recorder) Slice(x gpu.Tensor, a SliceAttrs) gpu.Tensor {
 
 // SliceBack is the gradient of Slice.
 func (r *Recorder) SliceBack(dy gpu.Tensor, a SliceBackAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	axis, step := axisOf(a.Axis, len(a.Like)), max(a.Step, 1)
 	dx := r.zeros(dy.Type, a.Like...)
 	to := stridesOf(a.Like)
@@ -130,6 +148,9 @@ func (r *Recorder) SliceBack(dy gpu.Tensor, a SliceBackAttrs) gpu.Tensor {
 
 // Expand repeats dimensions of size one.
 func (r *Recorder) Expand(x gpu.Tensor, a ExpandAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	y := r.Alloc(x.Type, a.Shape...)
 	r.stridedCopy(y, x, a.Shape, stridesOf(a.Shape), broadcastStrides(x.Shape, a.Shape), 0, 0)
 	return y
@@ -137,6 +158,9 @@ func (r *Recorder) Expand(x gpu.Tensor, a ExpandAttrs) gpu.Tensor {
 
 // SumBack sums dy over the dimensions that were broadcast from the shape Like.
 func (r *Recorder) SumBack(dy gpu.Tensor, a SumBackAttrs) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
 	dx := r.Alloc(dy.Type, a.Like...)
 	strides, like := stridesOf(dy.Shape), broadcastStrides(a.Like, dy.Shape)
 	var keep, keepAt, sum, sumAt []int
