@@ -5,10 +5,21 @@ package generated
 
 import (
 	"github.com/vulcast/vulcast/generated/bert"
+	"github.com/vulcast/vulcast/generated/bloom"
+	"github.com/vulcast/vulcast/generated/codegen"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
+	"github.com/vulcast/vulcast/generated/falcon"
 	"github.com/vulcast/vulcast/generated/gpt2"
+	"github.com/vulcast/vulcast/generated/gpt_bigcode"
+	"github.com/vulcast/vulcast/generated/gpt_neo"
+	"github.com/vulcast/vulcast/generated/gpt_neox"
+	"github.com/vulcast/vulcast/generated/gpt_neox_japanese"
+	"github.com/vulcast/vulcast/generated/gptj"
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/mixtral"
+	"github.com/vulcast/vulcast/generated/mpt"
+	"github.com/vulcast/vulcast/generated/openai_gpt"
+	"github.com/vulcast/vulcast/generated/opt"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/runtime/model"
 )
@@ -17,10 +28,21 @@ import (
 func All() []*model.Arch {
 	return []*model.Arch{
 		bert.Arch(),
+		bloom.Arch(),
+		codegen.Arch(),
 		deepseek_v3.Arch(),
+		falcon.Arch(),
 		gpt2.Arch(),
+		gpt_bigcode.Arch(),
+		gpt_neo.Arch(),
+		gpt_neox.Arch(),
+		gpt_neox_japanese.Arch(),
+		gptj.Arch(),
 		llama.Arch(),
 		mixtral.Arch(),
+		mpt.Arch(),
+		openai_gpt.Arch(),
+		opt.Arch(),
 		t5.Arch(),
 	}
 }

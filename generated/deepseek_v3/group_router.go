@@ -105,6 +105,8 @@ func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeigh
 	var n gpu.Tensor
 	if m.NormTopkProb {
 		n = kernels.NormSum3be083(r, v, 1e-20)
+	} else {
+		n = r.Retain(v)
 	}
 	r.Free(v)
 
