@@ -7,8 +7,10 @@ import (
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/bloom"
 	"github.com/vulcast/vulcast/generated/codegen"
+	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
 	"github.com/vulcast/vulcast/generated/falcon"
+	"github.com/vulcast/vulcast/generated/flex_olmo"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/gpt_bigcode"
 	"github.com/vulcast/vulcast/generated/gpt_neo"
@@ -18,8 +20,11 @@ import (
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/mixtral"
 	"github.com/vulcast/vulcast/generated/mpt"
+	"github.com/vulcast/vulcast/generated/olmoe"
 	"github.com/vulcast/vulcast/generated/openai_gpt"
 	"github.com/vulcast/vulcast/generated/opt"
+	"github.com/vulcast/vulcast/generated/qwen2_moe"
+	"github.com/vulcast/vulcast/generated/qwen3_moe"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/runtime/model"
 )
@@ -30,8 +35,10 @@ func All() []*model.Arch {
 		bert.Arch(),
 		bloom.Arch(),
 		codegen.Arch(),
+		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
 		falcon.Arch(),
+		flex_olmo.Arch(),
 		gpt2.Arch(),
 		gpt_bigcode.Arch(),
 		gpt_neo.Arch(),
@@ -41,8 +48,11 @@ func All() []*model.Arch {
 		llama.Arch(),
 		mixtral.Arch(),
 		mpt.Arch(),
+		olmoe.Arch(),
 		openai_gpt.Arch(),
 		opt.Arch(),
+		qwen2_moe.Arch(),
+		qwen3_moe.Arch(),
 		t5.Arch(),
 	}
 }

@@ -98,8 +98,8 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if !(c.NumLocalExperts%c.NGroup == 0 && c.TopkGroup <= c.NGroup) {
 		f.Refuse("num_local_experts % n_group == 0 && topk_group <= n_group", "experts come in n_group groups of one size")
 	}
-	if !(c.NumExpertsPerTok*c.NGroup <= c.TopkGroup*c.NumLocalExperts) {
-		f.Refuse("num_experts_per_tok * n_group <= topk_group * num_local_experts", "the groups that are kept hold enough experts")
+	if !(!c.Limited() || c.NumExpertsPerTok*c.NGroup <= c.TopkGroup*c.NumLocalExperts) {
+		f.Refuse("!limited || num_experts_per_tok * n_group <= topk_group * num_local_experts", "the groups that are kept hold enough experts")
 	}
 	return c, f.Err()
 }
@@ -134,6 +134,16 @@ func (c *Config) GroupBest() int {
 	return 2
 }
 
+// QKVBias is attention_bias.
+func (c *Config) QKVBias() bool {
+	return c.AttentionBias
+}
+
+// QkNorm is false.
+func (c *Config) QkNorm() bool {
+	return false
+}
+
 // QkDim is qk_nope_head_dim + head_dim.
 func (c *Config) QkDim() int {
 	return c.QkNopeHeadDim + c.HeadDim
@@ -147,6 +157,11 @@ func (c *Config) Mscale() float64 {
 		}
 		return 0.1*c.MscaleAllDim*math.Log(c.RopeFactor) + 1
 	}()
+}
+
+// RopePairs is rope_interleave.
+func (c *Config) RopePairs() bool {
+	return c.RopeInterleave
 }
 
 // LatentEps is 1e-6.

@@ -20,19 +20,19 @@ type MoESaved struct {
 // 	x [B,T,hidden_size] act
 // 	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:35 [fn.moe].
+// Spec: specs/deepseek_v3.toml:36 [fn.moe].
 func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x gpu.Tensor) gpu.Tensor {
-	// :38 @group_router x -> w index
+	// :39 @group_router x -> w index
 	w_, index := m.groupRouter(r, b, w.GroupRouter, &s.GroupRouter, x)
 
-	// :39 @routed x w index -> r
+	// :40 @routed x w index -> r
 	r_ := m.routed(r, b, w.Routed, &s.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :40 @shared x -> s prefix=shared_experts.
+	// :41 @shared x -> s prefix=shared_experts.
 	s_ := m.shared(r, b, w.SharedExperts, &s.SharedExperts, x)
 
-	// :41 add r s -> y
+	// :42 add r s -> y
 	y := kernels.Add(r, r_, s_)
 	r.Free(r_, s_)
 	return y
@@ -43,19 +43,19 @@ func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x g
 // 	x [B,T,hidden_size] act
 // 	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:35 [fn.moe].
+// Spec: specs/deepseek_v3.toml:36 [fn.moe].
 func (m *Model) moeStep(r *nn.Recorder, b *nn.Batch, w *MoEWeights, x gpu.Tensor) gpu.Tensor {
-	// :38 @group_router x -> w index
+	// :39 @group_router x -> w index
 	w_, index := m.groupRouterStep(r, b, w.GroupRouter, x)
 
-	// :39 @routed x w index -> r
+	// :40 @routed x w index -> r
 	r_ := m.routedStep(r, b, w.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :40 @shared x -> s prefix=shared_experts.
+	// :41 @shared x -> s prefix=shared_experts.
 	s_ := m.sharedStep(r, b, w.SharedExperts, x)
 
-	// :41 add r s -> y
+	// :42 add r s -> y
 	y := kernels.Add(r, r_, s_)
 	r.Free(r_, s_)
 	return y

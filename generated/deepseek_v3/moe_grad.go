@@ -13,15 +13,15 @@ import (
 // 	dy [B,T,hidden_size] act
 // 	-> dx5 [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:35 [fn.moe].
+// Spec: specs/deepseek_v3.toml:36 [fn.moe].
 func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :40 @shared x -> s prefix=shared_experts.
+	// grad of :41 @shared x -> s prefix=shared_experts.
 	dx := m.sharedGrad(r, b, w.SharedExperts, &s.SharedExperts, dy)
 
-	// grad of :39 @routed x w index -> r
+	// grad of :40 @routed x w index -> r
 	dx2, dw := m.routedGrad(r, b, w.Routed, &s.Routed, dy)
 
-	// grad of :38 @group_router x -> w index
+	// grad of :39 @group_router x -> w index
 	dx4 := m.groupRouterGrad(r, b, w.GroupRouter, &s.GroupRouter, dw)
 	r.Free(dw)
 

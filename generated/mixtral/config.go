@@ -116,3 +116,13 @@ func (c *Config) Limited() bool {
 func (c *Config) GroupBest() int {
 	return 2
 }
+
+// QKVBias is attention_bias.
+func (c *Config) QKVBias() bool {
+	return c.AttentionBias
+}
+
+// QkNorm is false.
+func (c *Config) QkNorm() bool {
+	return false
+}

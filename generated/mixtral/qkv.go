@@ -3,13 +3,18 @@
 package mixtral
 
 import (
+	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
 // QKVSaved is what [fn.qkv] keeps for its backward pass.
 type QKVSaved struct {
-	X gpu.Tensor // x [B,T,hidden_size]
+	KR gpu.Tensor // k_r [B,T,num_key_value_heads,1]
+	K0 gpu.Tensor // k0 [B,T,num_key_value_heads,head_dim]
+	QR gpu.Tensor // q_r [B,T,num_attention_heads,1]
+	Q0 gpu.Tensor // q0 [B,T,num_attention_heads,head_dim]
+	X  gpu.Tensor // x [B,T,hidden_size]
 }
 
 // qkv records the forward pass of [fn.qkv].
@@ -19,17 +24,37 @@ type QKVSaved struct {
 // 	-> k [B,T,num_key_value_heads,head_dim] act
 // 	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:57 [fn.qkv].
+// Spec: specs/base/moe.toml:33 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :60 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=num_attention_heads out=head_dim
-	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
+	// :36 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
+	s.Q0 = q0
 
-	// :61 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=num_key_value_heads out=head_dim
-	k := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
+	// :37 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
+	s.K0 = k0
 
-	// :62 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=num_key_value_heads out=head_dim
+	// :38 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
+
+	// :39 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
+	var qR, q gpu.Tensor
+	if m.QkNorm() {
+		qR, q = kernels.RMSNorm(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	} else {
+		q = r.Retain(q0)
+	}
+	s.QR = qR
+
+	// :40 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
+	var kR, k gpu.Tensor
+	if m.QkNorm() {
+		kR, k = kernels.RMSNorm(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	} else {
+		k = r.Retain(k0)
+	}
+	s.KR = kR
 	return q, k, v
 }
 
@@ -40,15 +65,33 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 // 	-> k [B,T,num_key_value_heads,head_dim] act
 // 	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:57 [fn.qkv].
+// Spec: specs/base/moe.toml:33 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :60 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=num_attention_heads out=head_dim
-	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
+	// :36 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :61 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=num_key_value_heads out=head_dim
-	k := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
+	// :37 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 
-	// :62 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=num_key_value_heads out=head_dim
+	// :38 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
+
+	// :39 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
+	var q gpu.Tensor
+	if m.QkNorm() {
+		q = kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	} else {
+		q = r.Retain(q0)
+	}
+	r.Free(q0)
+
+	// :40 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
+	var k gpu.Tensor
+	if m.QkNorm() {
+		k = kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	} else {
+		k = r.Retain(k0)
+	}
+	r.Free(k0)
 	return q, k, v
 }

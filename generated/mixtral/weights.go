@@ -12,13 +12,21 @@ type QKVWeights struct {
 	QProj *nn.Linear // q_proj.weight [head_dim*num_attention_heads,hidden_size], q_proj.bias
 	KProj *nn.Linear // k_proj.weight [head_dim*num_key_value_heads,hidden_size], k_proj.bias
 	VProj *nn.Linear // v_proj.weight [head_dim*num_key_value_heads,hidden_size], v_proj.bias
+	QNorm *nn.Param  // q_norm.weight [head_dim]
+	KNorm *nn.Param  // k_norm.weight [head_dim]
 }
 
 func (c *Config) qkvWeights(b *nn.Builder) *QKVWeights {
 	w := &QKVWeights{}
-	w.QProj = b.Linear(b.Normal("q_proj.weight", c.HeadDim*c.NumAttentionHeads, c.HiddenSize), b.If(c.AttentionBias).Zeros("q_proj.bias", c.HeadDim*c.NumAttentionHeads))
-	w.KProj = b.Linear(b.Normal("k_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.AttentionBias).Zeros("k_proj.bias", c.HeadDim*c.NumKeyValueHeads))
-	w.VProj = b.Linear(b.Normal("v_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.AttentionBias).Zeros("v_proj.bias", c.HeadDim*c.NumKeyValueHeads))
+	w.QProj = b.Linear(b.Normal("q_proj.weight", c.HeadDim*c.NumAttentionHeads, c.HiddenSize), b.If(c.QKVBias()).Zeros("q_proj.bias", c.HeadDim*c.NumAttentionHeads))
+	w.KProj = b.Linear(b.Normal("k_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.QKVBias()).Zeros("k_proj.bias", c.HeadDim*c.NumKeyValueHeads))
+	w.VProj = b.Linear(b.Normal("v_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.QKVBias()).Zeros("v_proj.bias", c.HeadDim*c.NumKeyValueHeads))
+	if c.QkNorm() {
+		w.QNorm = b.Ones("q_norm.weight", c.HeadDim)
+	}
+	if c.QkNorm() {
+		w.KNorm = b.Ones("k_norm.weight", c.HeadDim)
+	}
 	return w
 }
 
