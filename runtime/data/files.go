@@ -114,7 +114,7 @@ func matchParts(want, path []string) bool {
 func Texts(files []string) iter.Seq2[Doc, error] {
 	return func(yield func(Doc, error) bool) {
 		for _, name := range files {
-			text, err := os.ReadFile(name)
+			text, err := ReadText(name)
 			if err == nil && !utf8.Valid(text) {
 				err = fmt.Errorf("%s: byte %d is not UTF-8 text", name, invalidAt(text))
 			}
