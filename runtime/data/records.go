@@ -269,7 +269,9 @@ func readTable(comma rune) format {
 				return nil
 			}
 			rec := Record{File: name}
-			rec.Line, _ = c.FieldPos(0)
+			if len(row) > 0 {
+				rec.Line, _ = c.FieldPos(0)
+			}
 			var parse *csv.ParseError
 			switch {
 			case errors.As(err, &parse):

@@ -24,7 +24,7 @@ import (
 // commands makes every command, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
 	archsCommand, devicesCommand, doctorCommand, verifyCommand,
-	trainCommand, generateCommand, chatCommand, tokenizeCommand, planCommand, benchCommand,
+	trainCommand, finetuneCommand, generateCommand, chatCommand, tokenizeCommand, planCommand, benchCommand,
 }
 
 // app is what the commands share.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -32,6 +34,33 @@ type trainFlags struct {
 	newTokens                     int
 	out, dtype                    string
 	resume, dryRun, json          bool
+
+	rows, onBad, truncate string // of records
+	learnAll              bool
+}
+
+// finetuneCommand is train with other defaults, for a package.
+func finetuneCommand(a *app) *cobra.Command {
+	f := &trainFlags{cfg: train.DefaultConfig()}
+	f.cfg.Steps, f.cfg.Epochs, f.cfg.LR, f.cfg.MinLR, f.cfg.Warmup = 0, 1, 2e-5, 0, 10
+	f.cfg.Beta2, f.cfg.WeightDecay = 0.999, 0
+	c := &cobra.Command{
+		Use:   "finetune [flags] --data FILES --out FOLDER MODEL",
+		Short: "Train a package further on examples",
+		Long: `Train the package in the folder MODEL further, all of its parameters: "vulcast train --model MODEL" with the
+defaults of fine-tuning (a low learning rate, one pass over the data). See "vulcast help train" for data and results.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				f.model = args[0]
+			}
+			return a.trainOrPrint(c, f)
+		},
+	}
+	f.add(c)
+	f.inputFlags(c)
+	f.runFlags(c)
+	return c
 }
 
 func trainCommand(a *app) *cobra.Command {
@@ -45,8 +74,13 @@ FOLDER becomes the run: run.toml (all settings), metrics.jsonl, loss.png, checkp
 Face package. Kill the run at any moment: "vulcast train --resume --out FOLDER" goes on from the last checkpoint and ends
 with the same bits as a run that was never stopped. An interrupt saves first.
 
-Texts are encoded, an end token behind each, and cut into rows of --seq tokens without padding; texts in one row do not see
-each other. A part of the texts is held out: its loss is reported beside that of a unigram baseline.`,
+Plain texts are encoded, an end token behind each, and cut into rows of --seq tokens without padding; texts in one row do not
+see each other. A part of the texts is held out: its loss is reported beside that of a unigram baseline.
+
+Files of records (.jsonl, .json, .csv, .tsv, .parquet, all but the last also with .gz or .zst) make an example each, by the
+fields that they have: text; prompt and completion; instruction (input) and output; question and answer; messages or
+conversations, through the package's chat template; input_ids and labels. Only completions and what the assistant says is
+learnt.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.trainOrPrint(c, f) },
 	}
@@ -64,6 +98,12 @@ func (f *trainFlags) inputFlags(c *cobra.Command) {
 	s.Float64Var(&f.holdout, "holdout", 0.02, "part of the texts to hold out for evaluation; 0 = none")
 	s.IntVar(&f.seq, "seq", 512, "tokens of a row")
 	s.BoolVar(&f.join, "join", false, "let the texts of a row see each other")
+	s.StringVar(&f.rows, "rows", rowsAuto, "how records become rows: packed (several a row, that do not see each other), padded "+
+		"(one a row), blocks (one stream, cut); auto = packed, and blocks for plain texts")
+	s.StringVar(&f.onBad, "on-bad-record", stopBad, "stop, or skip and count")
+	s.StringVar(&f.truncate, "truncate", string(data.CutEnd), "of records longer than a row cut the end or the start, or "+
+		"call them bad (error)")
+	s.BoolVar(&f.learnAll, "learn-prompts", false, "learn prompts and users' messages too, not completions alone")
 	s.StringVar(&f.model, "model", "", "package to start from")
 	s.StringVar(&f.arch, "arch", "", "start from random weights: a config.json, or a model_type (see `vulcast archs`)")
 	s.StringVar(&f.shape, "shape", "3m", "size of a new model of a model_type: "+shapeNames())
@@ -81,7 +121,7 @@ func (f *trainFlags) inputFlags(c *cobra.Command) {
 func (f *trainFlags) runFlags(c *cobra.Command) {
 	s, v := c.Flags(), &f.cfg
 	s.IntVar(&v.Steps, "steps", v.Steps, "optimizer steps; 0 = as --epochs or --minutes say")
-	s.Float64Var(&v.Epochs, "epochs", 0, "passes over the data, when --steps is 0")
+	s.Float64Var(&v.Epochs, "epochs", v.Epochs, "passes over the data, when --steps is 0")
 	s.Float64Var(&v.Minutes, "minutes", 0, "time to train, when --steps and --epochs are 0")
 	s.IntVar(&v.Batch, "batch", v.Batch, "rows of a micro-batch")
 	s.IntVar(&v.Accumulate, "accumulate", v.Accumulate, "micro-batches of a step")
@@ -156,11 +196,22 @@ func (f *trainFlags) check() error {
 	if f.holdout < 0 || f.holdout >= 1 {
 		errs = append(errs, fmt.Errorf("--holdout is %g, want at least 0 and below 1", f.holdout))
 	}
+	errs = append(errs, oneOf("rows", f.rows, rowsAuto, rowsBlocks, rowsPacked, rowsPadded),
+		oneOf("on-bad-record", f.onBad, stopBad, skipBad),
+		oneOf("truncate", f.truncate, string(data.CutEnd), string(data.CutStart), string(data.Refuse)))
 	if f.seq < 1 {
 		errs = append(errs, fmt.Errorf("--seq is %d, want at least 1", f.seq))
 	}
 	_, err := parseDType(f.dtype)
 	return errors.Join(append(errs, err)...)
+}
+
+// oneOf wants a flag to have one of some values.
+func oneOf(flag, value string, allowed ...string) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	return fmt.Errorf("--%s is %q, want one of %s", flag, value, strings.Join(allowed, ", "))
 }
 
 // job is a run on its way from flags to a package.
@@ -174,7 +225,7 @@ type job struct {
 	opts  model.Options
 	train *data.Tokens
 	held  *data.Tokens // nil = no evaluation
-	rows  *data.Blocks
+	rows  data.Set
 	eval  data.Set // nil = no evaluation
 }
 

@@ -26,7 +26,7 @@ func (j *job) loadData() error {
 	if err != nil {
 		return err
 	}
-	j.say("%d texts to train on, %d held out", len(train), len(held))
+	j.say("%d files to train on, %d held out", len(train), len(held))
 	if err := j.loadTokenizer(train); err != nil {
 		return err
 	}
@@ -41,19 +41,29 @@ func (j *job) loadData() error {
 	if j.end, err = endOf(j.cfg, j.tok, j.f.model); err != nil {
 		return err
 	}
+	if data.IsRecords(train[0]) {
+		return j.loadRecords(train, held, vocab)
+	}
 	o := data.TokenizeOptions{End: j.end, Vocab: vocab}
 	if j.train, err = data.Tokenize(data.Texts(train), j.tok, o); err != nil {
 		return err
 	}
+	if len(held) > 0 {
+		if j.held, err = data.Tokenize(data.Texts(held), j.tok, o); err != nil {
+			return err
+		}
+	}
+	return j.cut()
+}
+
+// cut makes rows without padding of the token streams.
+func (j *job) cut() (err error) {
 	if j.rows, err = data.NewBlocks(j.train, j.f.seq, !j.f.join); err != nil {
 		return fmt.Errorf("training: %w", err)
 	}
 	j.say("%d tokens, %d rows of %d", len(j.train.IDs), j.rows.Len(), j.f.seq)
-	if len(held) == 0 {
+	if j.held == nil {
 		return nil
-	}
-	if j.held, err = data.Tokenize(data.Texts(held), j.tok, o); err != nil {
-		return err
 	}
 	if j.eval, err = data.NewBlocks(j.held, j.f.seq, !j.f.join); err != nil {
 		return fmt.Errorf("evaluation: %w (--holdout 0 evaluates nothing)", err)
@@ -72,13 +82,20 @@ func (j *job) files() (train, held []string, err error) {
 	if len(train) == 0 {
 		return nil, nil, errors.New("the data set is empty: --exclude leaves out every text of --data")
 	}
+	for _, name := range train {
+		if data.IsRecords(name) != data.IsRecords(train[0]) {
+			return nil, nil, fmt.Errorf("--data mixes records (%s) and plain texts (%s): give one kind", train[0], name)
+		}
+	}
 	if len(j.f.evalData) > 0 {
 		if held, err = data.Files(j.f.evalData); err != nil {
 			return nil, nil, fmt.Errorf("--eval-data: %w", err)
 		}
 		return train, held, nil
 	}
-	train, held = data.Split(train, j.f.holdout, j.f.cfg.Seed)
+	if !data.IsRecords(train[0]) { // of records some are held out, not whole files
+		train, held = data.Split(train, j.f.holdout, j.f.cfg.Seed)
+	}
 	return train, held, nil
 }
 
@@ -113,7 +130,7 @@ func (j *job) loadTokenizer(files []string) (err error) {
 	case j.f.newTokens > 0:
 		j.say("training a tokenizer of %d tokens", j.f.newTokens)
 		var failed error
-		j.tok, err = tokenizer.TrainBPE(contents(files, &failed), tokenizer.TrainOptions{VocabSize: j.f.newTokens,
+		j.tok, err = tokenizer.TrainBPE(j.contents(files, &failed), tokenizer.TrainOptions{VocabSize: j.f.newTokens,
 			SpecialTokens: []string{endToken}})
 		err = errors.Join(failed, err)
 	case j.f.tokenizer != "":
@@ -129,9 +146,13 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// contents are the texts of files; failed gets the error that ends them early.
-func contents(files []string, failed *error) iter.Seq[string] {
+// contents are the texts of files, or all texts in their records; failed gets the error that ends them early.
+func (j *job) contents(files []string, failed *error) iter.Seq[string] {
 	return func(yield func(string) bool) {
+		if data.IsRecords(files[0]) {
+			recordTexts(files, j.f.onBad == skipBad, yield, failed)
+			return
+		}
 		for d, err := range data.Texts(files) {
 			if err != nil {
 				*failed = err
