@@ -134,12 +134,12 @@ func (t *tree) check() error {
 	errs := []error{spirv.Check(kernelDir, t.kernels)}
 	for _, path := range sortedPaths(t.files) {
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, t.files[path]) {
-			errs = append(errs, fmt.Errorf("%s is stale: run go generate ./...", path))
+			errs = append(errs, fmt.Errorf("%s is stale: run make generate", path))
 		}
 	}
 	orphans, err := t.orphans()
 	for _, o := range orphans {
-		errs = append(errs, fmt.Errorf("%s belongs to no spec: run go generate ./...", o))
+		errs = append(errs, fmt.Errorf("%s belongs to no spec: run make generate", o))
 	}
 	return errors.Join(append(errs, err)...)
 }

@@ -291,15 +291,6 @@ func (e *emitter) stateMethods(s *source, body, encoder *ir.Func) {
 	s.gap()
 }
 
-// command prints the architecture's own main.
-func (e *emitter) command() *source {
-	s := e.source("cmd/" + e.pkg + "/main.go")
-	s.pkg = "main"
-	s.doc = []string{"Command " + e.pkg + " trains, runs and converts " + e.mod.Name + " models."}
-	s.line("func main() { app.Main(%s.Arch()) }", e.pkg)
-	return s
-}
-
 // attrDim gives an op's int attributes as sizes.
 func (e *emitter) attrDim(n *ir.Node) func(string) (ir.Dim, bool) {
 	return func(name string) (ir.Dim, bool) {

@@ -65,7 +65,7 @@ func (e *emitter) newConfig(s *source) {
 		s.line("}")
 	}
 	for _, c := range e.arch.Checks {
-		s.line("if !(%s) {", sc.expr(c.Expr, expr.Bool))
+		s.line("if %s {", sc.negated(c.Expr))
 		s.line("f.Refuse(%q, %q)", c.Expr.Src, c.Say)
 		s.line("}")
 	}

@@ -2,6 +2,8 @@ package emitgo
 
 import (
 	"fmt"
+	"go/ast"
+	"go/token"
 	"strings"
 
 	"github.com/vulcast/vulcast/gen/expr"
@@ -117,4 +119,12 @@ func isNumber(v string) bool {
 		return false
 	}
 	return strings.Trim(v, "0123456789.e-+") == ""
+}
+
+// negated prints the opposite of a condition.
+func (s *scope) negated(e *expr.Expr) string {
+	if u, ok := e.Node.(*ast.UnaryExpr); ok && u.Op == token.NOT {
+		return s.expr(&expr.Expr{Src: e.Src, Node: u.X}, expr.Bool)
+	}
+	return "!(" + s.expr(e, expr.Bool) + ")"
 }

@@ -5,6 +5,7 @@ package emitgo
 import (
 	"bytes"
 	"fmt"
+	"go/format"
 	"regexp"
 	"sort"
 	"strings"
@@ -44,7 +45,10 @@ func (s *source) line(format string, args ...any) {
 // comment adds comment lines, one // each.
 func (s *source) comment(lines ...string) {
 	for _, l := range lines {
-		s.b.WriteString(strings.TrimRight("// "+l, " ") + "\n")
+		if !strings.HasPrefix(l, "\t") {
+			l = " " + l
+		}
+		s.b.WriteString(strings.TrimRight("//"+l, " ") + "\n")
 	}
 }
 
@@ -79,7 +83,11 @@ func (s *source) render() (File, error) {
 	if err := f.Render(&out); err != nil {
 		return File{}, fmt.Errorf("%s: %w\n%s", s.path, err, numbered(text))
 	}
-	return File{s.path, out.Bytes()}, nil
+	formatted, err := format.Source(out.Bytes()) // doc comments settle at the second pass
+	if err != nil {
+		return File{}, fmt.Errorf("%s: %w", s.path, err)
+	}
+	return File{s.path, formatted}, nil
 }
 
 // code turns Go text into jennifer tokens, with qualified names of known packages as Qual, so that it finds the imports.

@@ -3,7 +3,6 @@ package emitgo
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"sort"
 	"strings"
 
@@ -334,7 +333,7 @@ func caseCond(sc *scope, c *ir.Call, k int) string {
 	case "true":
 		return on
 	case "false":
-		return "!(" + on + ")"
+		return sc.negated(c.On)
 	}
 	return fmt.Sprintf("%s == %q", on, c.Cases[k].Label)
 }
@@ -356,9 +355,6 @@ func layerArg(f *ir.Func, c *ir.Call) string {
 }
 
 func sortStrings(s []string) { sort.Strings(s) }
-
-// fieldOrder lists the saved values of a function in their order.
-func (n *node) fieldOrder() []*ir.Value { return slices.Clone(n.f.Saved) }
 
 // reachedParams finds the tensors to which some backward function adds gradients.
 func (e *emitter) reachedParams() map[*ir.Param]bool {

@@ -177,7 +177,6 @@ type body struct {
 	uses  map[string]int
 	where map[string]spec.Pos
 	layer bool
-	index []string // loop counters in scope
 }
 
 func (b *body) define(name string, v *ir.Value, at spec.Pos) {

@@ -27,7 +27,7 @@ func sequence[T any](raw json.RawMessage, key string, parse func(json.RawMessage
 	}
 	var members []json.RawMessage
 	if err := json.Unmarshal(c[key], &members); err != nil {
-		return nil, fmt.Errorf("Sequence: %q: %w", key, err)
+		return nil, fmt.Errorf("a Sequence: %q: %w", key, err)
 	}
 	out := make([]T, 0, len(members))
 	for i, m := range members {

@@ -168,11 +168,10 @@ func (p *Truncation) apply(encs []Encoding, limit int) error {
 
 // longestFirst returns how many tokens remain of a and b.
 func longestFirst(a, b, limit int) (int, int) {
-	short, long := min(a, b), max(a, b)
+	short := min(a, b)
+	long := max(short, limit-short)
 	if short > limit {
 		long = short
-	} else {
-		long = max(short, limit-short)
 	}
 	if short+long > limit {
 		short = limit / 2

@@ -22,7 +22,7 @@ func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 		Split          *bool
 	}{Replacement: '▁'}
 	if err := json.Unmarshal(raw, &c); err != nil {
-		return nil, fmt.Errorf("Metaspace: %w", err)
+		return nil, fmt.Errorf("a Metaspace: %w", err)
 	}
 	m := &metaspace{string(rune(c.Replacement)), c.PrependScheme, c.Split == nil || *c.Split}
 	never := c.AddPrefixSpace != nil && !*c.AddPrefixSpace
@@ -32,13 +32,13 @@ func parseMetaspace(raw json.RawMessage) (*metaspace, error) {
 	case m.scheme == "":
 		m.scheme = "always"
 	case never && m.scheme != "never":
-		return nil, fmt.Errorf("Metaspace: add_prefix_space is false but prepend_scheme is %q", m.scheme)
+		return nil, fmt.Errorf("a Metaspace: add_prefix_space is false but prepend_scheme is %q", m.scheme)
 	}
 	switch m.scheme {
 	case "always", "first", "never":
 		return m, nil
 	}
-	return nil, fmt.Errorf("Metaspace: prepend_scheme is %q, wanted always, first or never", m.scheme)
+	return nil, fmt.Errorf("a Metaspace: prepend_scheme is %q, wanted always, first or never", m.scheme)
 }
 
 func (m *metaspace) split(t text, out []text) ([]text, error) {

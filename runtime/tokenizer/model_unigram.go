@@ -98,7 +98,7 @@ func (m *unigram) emit(word string, p span, out []token) ([]token, error) {
 		out = out[:n]
 	}
 	if m.unk < 0 {
-		return nil, fmt.Errorf("Unigram: %q is not in the vocabulary and the file has no unk_id", s)
+		return nil, fmt.Errorf("the Unigram model: %q is not in the vocabulary and the file has no unk_id", s)
 	}
 	return append(out, token{id: m.unk, start: p.start, end: p.end, text: s}), nil
 }
@@ -135,7 +135,7 @@ func (m *unigram) lattice(word string, w *work) error {
 		}
 		if !single {
 			if m.unk < 0 {
-				return fmt.Errorf("Unigram: %q is not in the vocabulary and the file has no unk_id", word[i:i+size])
+				return fmt.Errorf("the Unigram model: %q is not in the vocabulary and the file has no unk_id", word[i:i+size])
 			}
 			score := m.minScore - unkPenalty + base
 			if m.single {

@@ -12,7 +12,6 @@ import (
 // jsonWriter writes pretty JSON piece by piece, since a tree of a whole vocabulary would be too large.
 type jsonWriter struct {
 	w   io.Writer
-	buf []byte
 	err error
 }
 
