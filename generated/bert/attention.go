@@ -21,8 +21,8 @@ type AttentionSaved struct {
 
 // attention records the forward pass of [fn.attention].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:60 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x gpu.Tensor) gpu.Tensor {
@@ -56,8 +56,8 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 
 // attentionStep is attention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:60 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, x gpu.Tensor) gpu.Tensor {

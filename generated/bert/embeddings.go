@@ -21,8 +21,8 @@ type EmbeddingsSaved struct {
 
 // embeddings records the forward pass of [fn.embeddings].
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:29 [fn.embeddings].
 func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s *EmbeddingsSaved, tokens gpu.Tensor) gpu.Tensor {
@@ -62,8 +62,8 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 
 // embeddingsStep is embeddings for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:29 [fn.embeddings].
 func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, tokens gpu.Tensor) gpu.Tensor {

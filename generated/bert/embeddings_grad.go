@@ -10,7 +10,7 @@ import (
 
 // embeddingsGrad records the backward pass of [fn.embeddings] and frees what embeddings kept.
 //
-// 	dy [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:29 [fn.embeddings].
 func (m *Model) embeddingsGrad(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s *EmbeddingsSaved, dy gpu.Tensor) {

@@ -22,8 +22,8 @@ type LayerSaved struct {
 
 // layer records the forward pass of [fn.layer].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:50 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x gpu.Tensor) gpu.Tensor {
@@ -53,8 +53,8 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 // layerStep is layer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:50 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Tensor) gpu.Tensor {

@@ -9,7 +9,7 @@ import (
 
 // modelGrad records the backward pass of [fn.model] and frees what model kept.
 //
-// 	dh [B,T,hidden_size] act
+//	dh [B,T,hidden_size] act
 //
 // Spec: specs/bert.toml:23 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {

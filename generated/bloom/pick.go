@@ -9,9 +9,9 @@ import (
 
 // pick records the forward pass of [fn.pick].
 //
-// 	a [B,T,hidden_size] act
-// 	x [B,T,hidden_size] act
-// 	-> a [B,T,hidden_size] act
+//	a [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> a [B,T,hidden_size] act
 //
 // Spec: specs/bloom.toml:46 [fn.pick].
 func (m *Model) pick(r *nn.Recorder, b *nn.Batch, a, x gpu.Tensor) gpu.Tensor {
@@ -20,9 +20,9 @@ func (m *Model) pick(r *nn.Recorder, b *nn.Batch, a, x gpu.Tensor) gpu.Tensor {
 
 // pickStep is pick for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	a [B,T,hidden_size] act
-// 	x [B,T,hidden_size] act
-// 	-> a [B,T,hidden_size] act
+//	a [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> a [B,T,hidden_size] act
 //
 // Spec: specs/bloom.toml:46 [fn.pick].
 func (m *Model) pickStep(r *nn.Recorder, b *nn.Batch, a, x gpu.Tensor) gpu.Tensor {

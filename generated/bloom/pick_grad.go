@@ -9,9 +9,9 @@ import (
 
 // pickGrad records the backward pass of [fn.pick] and frees what pick kept.
 //
-// 	da [B,T,hidden_size] act
-// 	-> da [B,T,hidden_size] act
-// 	-> d [B,T,hidden_size] act
+//	da [B,T,hidden_size] act
+//	-> da [B,T,hidden_size] act
+//	-> d [B,T,hidden_size] act
 //
 // Spec: specs/bloom.toml:46 [fn.pick].
 func (m *Model) pickGrad(r *nn.Recorder, b *nn.Batch, da gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

@@ -9,9 +9,9 @@ import (
 
 // pickOther records the forward pass of [fn.pick_other].
 //
-// 	x [B,T,hidden_size] act
-// 	b_ [B,T,hidden_size] act
-// 	-> b_ [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	b_ [B,T,hidden_size] act
+//	-> b_ [B,T,hidden_size] act
 //
 // Spec: specs/bloom.toml:49 [fn.pick_other].
 func (m *Model) pickOther(r *nn.Recorder, b *nn.Batch, x, b_ gpu.Tensor) gpu.Tensor {
@@ -20,9 +20,9 @@ func (m *Model) pickOther(r *nn.Recorder, b *nn.Batch, x, b_ gpu.Tensor) gpu.Ten
 
 // pickOtherStep is pickOther for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	b_ [B,T,hidden_size] act
-// 	-> b_ [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	b_ [B,T,hidden_size] act
+//	-> b_ [B,T,hidden_size] act
 //
 // Spec: specs/bloom.toml:49 [fn.pick_other].
 func (m *Model) pickOtherStep(r *nn.Recorder, b *nn.Batch, x, b_ gpu.Tensor) gpu.Tensor {

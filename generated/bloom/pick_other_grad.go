@@ -9,9 +9,9 @@ import (
 
 // pickOtherGrad records the backward pass of [fn.pick_other] and frees what pickOther kept.
 //
-// 	db [B,T,hidden_size] act
-// 	-> d [B,T,hidden_size] act
-// 	-> db [B,T,hidden_size] act
+//	db [B,T,hidden_size] act
+//	-> d [B,T,hidden_size] act
+//	-> db [B,T,hidden_size] act
 //
 // Spec: specs/bloom.toml:49 [fn.pick_other].
 func (m *Model) pickOtherGrad(r *nn.Recorder, b *nn.Batch, db gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

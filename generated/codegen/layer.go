@@ -30,9 +30,9 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 
 // layer records the forward pass of [fn.layer].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,rotary_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,rotary_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gptj.toml:37 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
@@ -58,9 +58,9 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 // layerStep is layer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,rotary_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,rotary_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gptj.toml:37 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {

@@ -14,10 +14,10 @@ type QKVSaved struct {
 
 // qkv records the forward pass of [fn.qkv].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,4*heads4,head_dim] act
-// 	-> k [B,T,4*heads4,head_dim] act
-// 	-> v [B,T,4*heads4,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,4*heads4,head_dim] act
+//	-> k [B,T,4*heads4,head_dim] act
+//	-> v [B,T,4*heads4,head_dim] act
 //
 // Spec: specs/codegen.toml:12 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
@@ -50,10 +50,10 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 
 // qkvStep is qkv for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,4*heads4,head_dim] act
-// 	-> k [B,T,4*heads4,head_dim] act
-// 	-> v [B,T,4*heads4,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,4*heads4,head_dim] act
+//	-> k [B,T,4*heads4,head_dim] act
+//	-> v [B,T,4*heads4,head_dim] act
 //
 // Spec: specs/codegen.toml:12 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {

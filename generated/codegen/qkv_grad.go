@@ -9,10 +9,10 @@ import (
 
 // qkvGrad records the backward pass of [fn.qkv] and frees what qkv kept.
 //
-// 	dq [B,T,4*heads4,head_dim] act
-// 	dk [B,T,4*heads4,head_dim] act
-// 	dv [B,T,4*heads4,head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dq [B,T,4*heads4,head_dim] act
+//	dk [B,T,4*heads4,head_dim] act
+//	dv [B,T,4*heads4,head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/codegen.toml:12 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // denseGrad records the backward pass of [fn.dense] and frees what dense kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:47 [fn.dense].
 func (m *Model) denseGrad(r *nn.Recorder, b *nn.Batch, w *DenseWeights, s *DenseSaved, dy gpu.Tensor) gpu.Tensor {

@@ -14,10 +14,10 @@ type ExpandSaved struct {
 
 // expand records the forward pass of [fn.expand].
 //
-// 	l [B,T,kv_lora_rank] act
-// 	k1 [B,T,1,head_dim] act
-// 	-> k [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
-// 	-> v [B,T,num_attention_heads,v_head_dim] act
+//	l [B,T,kv_lora_rank] act
+//	k1 [B,T,1,head_dim] act
+//	-> k [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	-> v [B,T,num_attention_heads,v_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:84 [fn.expand].
 func (m *Model) expand(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, s *ExpandSaved, l, k1 gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -41,10 +41,10 @@ func (m *Model) expand(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, s *ExpandS
 
 // expandStep is expand for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	l [B,T,kv_lora_rank] act
-// 	k1 [B,T,1,head_dim] act
-// 	-> k [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
-// 	-> v [B,T,num_attention_heads,v_head_dim] act
+//	l [B,T,kv_lora_rank] act
+//	k1 [B,T,1,head_dim] act
+//	-> k [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	-> v [B,T,num_attention_heads,v_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:84 [fn.expand].
 func (m *Model) expandStep(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, l, k1 gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

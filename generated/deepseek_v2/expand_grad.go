@@ -9,10 +9,10 @@ import (
 
 // expandGrad records the backward pass of [fn.expand] and frees what expand kept.
 //
-// 	dk [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
-// 	dv [B,T,num_attention_heads,v_head_dim] act
-// 	-> dl [B,T,kv_lora_rank] act
-// 	-> dk1 [B,T,1,head_dim] act
+//	dk [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	dv [B,T,num_attention_heads,v_head_dim] act
+//	-> dl [B,T,kv_lora_rank] act
+//	-> dk1 [B,T,1,head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:84 [fn.expand].
 func (m *Model) expandGrad(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, s *ExpandSaved, dk, dv gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

@@ -10,8 +10,8 @@ import (
 
 // expertsGrad records the backward pass of [fn.experts] and frees what experts kept.
 //
-// 	dy [B,T,num_experts_per_tok,hidden_size] act
-// 	-> dx3 [B,T,hidden_size] act
+//	dy [B,T,num_experts_per_tok,hidden_size] act
+//	-> dx3 [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:101 [fn.experts].
 func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, dy gpu.Tensor) gpu.Tensor {

@@ -31,10 +31,10 @@ func (c *Config) latentsState(a *nn.StateAlloc) LatentsState {
 
 // latents records the forward pass of [fn.latents].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> ls [B,T,kv_lora_rank] act
-// 	-> ks [B,T,1,head_dim] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> ls [B,T,kv_lora_rank] act
+//	-> ks [B,T,1,head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:73 [fn.latents].
 func (m *Model) latents(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *LatentsSaved, x, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -73,10 +73,10 @@ func (m *Model) latents(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *Laten
 
 // latentsStep is latents for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> ls [B,T,kv_lora_rank] act
-// 	-> ks [B,T,1,head_dim] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> ls [B,T,kv_lora_rank] act
+//	-> ks [B,T,1,head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:73 [fn.latents].
 func (m *Model) latentsStep(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, st *LatentsState, x, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

@@ -10,8 +10,8 @@ import (
 
 // moeGrad records the backward pass of [fn.moe] and frees what moe kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx5 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx5 [B,T,hidden_size] act
 //
 // Spec: specs/deepseek_v2.toml:21 [fn.moe].
 func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, dy gpu.Tensor) gpu.Tensor {

@@ -9,8 +9,8 @@ import (
 
 // queriesGrad records the backward pass of [fn.queries] and frees what queries kept.
 //
-// 	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/deepseek_v3.toml:56 [fn.queries].
 func (m *Model) queriesGrad(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, s *QueriesSaved, dq gpu.Tensor) gpu.Tensor {

@@ -17,9 +17,9 @@ type RouterSaved struct {
 
 // router records the forward pass of [fn.router].
 //
-// 	x [B,T,hidden_size] act
-// 	-> w_ [B,T,num_experts_per_tok] act
-// 	-> index [B,T,num_experts_per_tok] i32
+//	x [B,T,hidden_size] act
+//	-> w_ [B,T,num_experts_per_tok] act
+//	-> index [B,T,num_experts_per_tok] i32
 //
 // Spec: specs/deepseek_v2.toml:29 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -56,9 +56,9 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 
 // routerStep is router for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> w_ [B,T,num_experts_per_tok] act
-// 	-> index [B,T,num_experts_per_tok] i32
+//	x [B,T,hidden_size] act
+//	-> w_ [B,T,num_experts_per_tok] act
+//	-> index [B,T,num_experts_per_tok] i32
 //
 // Spec: specs/deepseek_v2.toml:29 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

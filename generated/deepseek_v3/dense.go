@@ -18,8 +18,8 @@ type DenseSaved struct {
 
 // dense records the forward pass of [fn.dense].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:47 [fn.dense].
 func (m *Model) dense(r *nn.Recorder, b *nn.Batch, w *DenseWeights, s *DenseSaved, x gpu.Tensor) gpu.Tensor {
@@ -43,8 +43,8 @@ func (m *Model) dense(r *nn.Recorder, b *nn.Batch, w *DenseWeights, s *DenseSave
 
 // denseStep is dense for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:47 [fn.dense].
 func (m *Model) denseStep(r *nn.Recorder, b *nn.Batch, w *DenseWeights, x gpu.Tensor) gpu.Tensor {

@@ -19,9 +19,9 @@ type GroupRouterSaved struct {
 
 // groupRouter records the forward pass of [fn.group_router].
 //
-// 	x [B,T,hidden_size] act
-// 	-> w_ [B,T,num_experts_per_tok] act
-// 	-> index [B,T,num_experts_per_tok] i32
+//	x [B,T,hidden_size] act
+//	-> w_ [B,T,num_experts_per_tok] act
+//	-> index [B,T,num_experts_per_tok] i32
 //
 // Spec: specs/base/moe.toml:89 [fn.group_router].
 func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -70,9 +70,9 @@ func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, 
 
 // groupRouterStep is groupRouter for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> w_ [B,T,num_experts_per_tok] act
-// 	-> index [B,T,num_experts_per_tok] i32
+//	x [B,T,hidden_size] act
+//	-> w_ [B,T,num_experts_per_tok] act
+//	-> index [B,T,num_experts_per_tok] i32
 //
 // Spec: specs/base/moe.toml:89 [fn.group_router].
 func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

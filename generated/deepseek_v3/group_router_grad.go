@@ -10,8 +10,8 @@ import (
 
 // groupRouterGrad records the backward pass of [fn.group_router] and frees what groupRouter kept.
 //
-// 	dw [B,T,num_experts_per_tok] act
-// 	-> dx [B,T,hidden_size] act
+//	dw [B,T,num_experts_per_tok] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:89 [fn.group_router].
 func (m *Model) groupRouterGrad(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, dw gpu.Tensor) gpu.Tensor {

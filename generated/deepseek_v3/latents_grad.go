@@ -10,9 +10,9 @@ import (
 
 // latentsGrad records the backward pass of [fn.latents] and frees what latents kept.
 //
-// 	dls [B,T,kv_lora_rank] act
-// 	dks [B,T,1,head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dls [B,T,kv_lora_rank] act
+//	dks [B,T,1,head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/deepseek_v3.toml:73 [fn.latents].
 func (m *Model) latentsGrad(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *LatentsSaved, dls, dks gpu.Tensor) gpu.Tensor {

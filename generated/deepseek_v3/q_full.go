@@ -14,8 +14,8 @@ type QFullSaved struct {
 
 // qFull records the forward pass of [fn.q_full].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:68 [fn.q_full].
 func (m *Model) qFull(r *nn.Recorder, b *nn.Batch, w *QFullWeights, s *QFullSaved, x gpu.Tensor) gpu.Tensor {
@@ -27,8 +27,8 @@ func (m *Model) qFull(r *nn.Recorder, b *nn.Batch, w *QFullWeights, s *QFullSave
 
 // qFullStep is qFull for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:68 [fn.q_full].
 func (m *Model) qFullStep(r *nn.Recorder, b *nn.Batch, w *QFullWeights, x gpu.Tensor) gpu.Tensor {

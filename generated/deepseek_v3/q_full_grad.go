@@ -9,8 +9,8 @@ import (
 
 // qFullGrad records the backward pass of [fn.q_full] and frees what qFull kept.
 //
-// 	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/deepseek_v3.toml:68 [fn.q_full].
 func (m *Model) qFullGrad(r *nn.Recorder, b *nn.Batch, w *QFullWeights, s *QFullSaved, dq gpu.Tensor) gpu.Tensor {

@@ -18,8 +18,8 @@ type QLatentSaved struct {
 
 // qLatent records the forward pass of [fn.q_latent].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:61 [fn.q_latent].
 func (m *Model) qLatent(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *QLatentSaved, x gpu.Tensor) gpu.Tensor {
@@ -40,8 +40,8 @@ func (m *Model) qLatent(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *QLate
 
 // qLatentStep is qLatent for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:61 [fn.q_latent].
 func (m *Model) qLatentStep(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, x gpu.Tensor) gpu.Tensor {

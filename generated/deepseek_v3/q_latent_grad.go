@@ -10,8 +10,8 @@ import (
 
 // qLatentGrad records the backward pass of [fn.q_latent] and frees what qLatent kept.
 //
-// 	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/deepseek_v3.toml:61 [fn.q_latent].
 func (m *Model) qLatentGrad(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *QLatentSaved, dq gpu.Tensor) gpu.Tensor {

@@ -15,8 +15,8 @@ type QueriesSaved struct {
 
 // queries records the forward pass of [fn.queries].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:56 [fn.queries].
 func (m *Model) queries(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, s *QueriesSaved, x gpu.Tensor) gpu.Tensor {
@@ -32,8 +32,8 @@ func (m *Model) queries(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, s *Queri
 
 // queriesStep is queries for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
 // Spec: specs/deepseek_v3.toml:56 [fn.queries].
 func (m *Model) queriesStep(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, x gpu.Tensor) gpu.Tensor {

@@ -18,8 +18,8 @@ type SharedSaved struct {
 
 // shared records the forward pass of [fn.shared].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:117 [fn.shared].
 func (m *Model) shared(r *nn.Recorder, b *nn.Batch, w *SharedWeights, s *SharedSaved, x gpu.Tensor) gpu.Tensor {
@@ -43,8 +43,8 @@ func (m *Model) shared(r *nn.Recorder, b *nn.Batch, w *SharedWeights, s *SharedS
 
 // sharedStep is shared for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:117 [fn.shared].
 func (m *Model) sharedStep(r *nn.Recorder, b *nn.Batch, w *SharedWeights, x gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // sharedGrad records the backward pass of [fn.shared] and frees what shared kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:117 [fn.shared].
 func (m *Model) sharedGrad(r *nn.Recorder, b *nn.Batch, w *SharedWeights, s *SharedSaved, dy gpu.Tensor) gpu.Tensor {

@@ -35,10 +35,10 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 
 // attention records the forward pass of [fn.attention].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	slopes [group*kv_heads] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	slopes [group*kv_heads] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:83 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs, slopes gpu.Tensor) gpu.Tensor {
@@ -98,10 +98,10 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 
 // attentionStep is attention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	slopes [group*kv_heads] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	slopes [group*kv_heads] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:83 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs, slopes gpu.Tensor) gpu.Tensor {

@@ -17,9 +17,9 @@ type OneNormSaved struct {
 
 // oneNorm records the forward pass of [fn.one_norm].
 //
-// 	x [B,T,hidden_size] act
-// 	-> h [B,T,hidden_size] act
-// 	-> h [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> h [B,T,hidden_size] act
+//	-> h [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:66 [fn.one_norm].
 func (m *Model) oneNorm(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, s *OneNormSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -33,9 +33,9 @@ func (m *Model) oneNorm(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, s *OneNo
 
 // oneNormStep is oneNorm for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> h [B,T,hidden_size] act
-// 	-> h [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> h [B,T,hidden_size] act
+//	-> h [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:66 [fn.one_norm].
 func (m *Model) oneNormStep(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

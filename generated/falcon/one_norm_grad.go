@@ -10,9 +10,9 @@ import (
 
 // oneNormGrad records the backward pass of [fn.one_norm] and frees what oneNorm kept.
 //
-// 	dh [B,T,hidden_size] act
-// 	dh2 [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dh [B,T,hidden_size] act
+//	dh2 [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:66 [fn.one_norm].
 func (m *Model) oneNormGrad(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, s *OneNormSaved, dh, dh2 gpu.Tensor) gpu.Tensor {

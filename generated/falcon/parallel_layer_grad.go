@@ -10,8 +10,8 @@ import (
 
 // parallelLayerGrad records the backward pass of [fn.parallel_layer] and frees what parallelLayer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:50 [fn.parallel_layer].
 func (m *Model) parallelLayerGrad(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeights, s *ParallelLayerSaved, dy gpu.Tensor) gpu.Tensor {

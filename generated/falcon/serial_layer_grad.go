@@ -10,8 +10,8 @@ import (
 
 // serialLayerGrad records the backward pass of [fn.serial_layer] and frees what serialLayer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:71 [fn.serial_layer].
 func (m *Model) serialLayerGrad(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, s *SerialLayerSaved, dy gpu.Tensor) gpu.Tensor {

@@ -19,9 +19,9 @@ type TwoNormsSaved struct {
 
 // twoNorms records the forward pass of [fn.two_norms].
 //
-// 	x [B,T,hidden_size] act
-// 	-> ha [B,T,hidden_size] act
-// 	-> hm [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> ha [B,T,hidden_size] act
+//	-> hm [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:60 [fn.two_norms].
 func (m *Model) twoNorms(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s *TwoNormsSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -38,9 +38,9 @@ func (m *Model) twoNorms(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s *Two
 
 // twoNormsStep is twoNorms for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> ha [B,T,hidden_size] act
-// 	-> hm [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> ha [B,T,hidden_size] act
+//	-> hm [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:60 [fn.two_norms].
 func (m *Model) twoNormsStep(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

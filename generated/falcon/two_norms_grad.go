@@ -10,9 +10,9 @@ import (
 
 // twoNormsGrad records the backward pass of [fn.two_norms] and frees what twoNorms kept.
 //
-// 	dha [B,T,hidden_size] act
-// 	dhm [B,T,hidden_size] act
-// 	-> dx3 [B,T,hidden_size] act
+//	dha [B,T,hidden_size] act
+//	dhm [B,T,hidden_size] act
+//	-> dx3 [B,T,hidden_size] act
 //
 // Spec: specs/falcon.toml:60 [fn.two_norms].
 func (m *Model) twoNormsGrad(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s *TwoNormsSaved, dha, dhm gpu.Tensor) gpu.Tensor {

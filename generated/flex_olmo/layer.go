@@ -31,9 +31,9 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 
 // layer records the forward pass of [fn.layer].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/flex_olmo.toml:13 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
@@ -60,9 +60,9 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 // layerStep is layer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/flex_olmo.toml:13 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {

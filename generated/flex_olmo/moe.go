@@ -15,8 +15,8 @@ type MoESaved struct {
 
 // moe records the forward pass of [fn.moe].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:55 [fn.moe].
 func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x gpu.Tensor) gpu.Tensor {
@@ -31,8 +31,8 @@ func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x g
 
 // moeStep is moe for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:55 [fn.moe].
 func (m *Model) moeStep(r *nn.Recorder, b *nn.Batch, w *MoEWeights, x gpu.Tensor) gpu.Tensor {

@@ -9,8 +9,8 @@ import (
 
 // attentionGrad records the backward pass of [fn.attention] and frees what attention kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/gpt2.toml:58 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, i int, dy gpu.Tensor) gpu.Tensor {

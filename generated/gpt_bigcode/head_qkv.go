@@ -14,10 +14,10 @@ type HeadQKVSaved struct {
 
 // headQKV records the forward pass of [fn.head_qkv].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,group*kv_heads,head_dim] act
-// 	-> k [B,T,kv_heads,head_dim] act
-// 	-> v [B,T,kv_heads,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,group*kv_heads,head_dim] act
+//	-> k [B,T,kv_heads,head_dim] act
+//	-> v [B,T,kv_heads,head_dim] act
 //
 // Spec: specs/gpt_bigcode.toml:34 [fn.head_qkv].
 func (m *Model) headQKV(r *nn.Recorder, b *nn.Batch, w *HeadQKVWeights, s *HeadQKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
@@ -38,10 +38,10 @@ func (m *Model) headQKV(r *nn.Recorder, b *nn.Batch, w *HeadQKVWeights, s *HeadQ
 
 // headQKVStep is headQKV for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,group*kv_heads,head_dim] act
-// 	-> k [B,T,kv_heads,head_dim] act
-// 	-> v [B,T,kv_heads,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,group*kv_heads,head_dim] act
+//	-> k [B,T,kv_heads,head_dim] act
+//	-> v [B,T,kv_heads,head_dim] act
 //
 // Spec: specs/gpt_bigcode.toml:34 [fn.head_qkv].
 func (m *Model) headQKVStep(r *nn.Recorder, b *nn.Batch, w *HeadQKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {

@@ -9,10 +9,10 @@ import (
 
 // headQKVGrad records the backward pass of [fn.head_qkv] and frees what headQKV kept.
 //
-// 	dq [B,T,group*kv_heads,head_dim] act
-// 	dk [B,T,kv_heads,head_dim] act
-// 	dv [B,T,kv_heads,head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dq [B,T,group*kv_heads,head_dim] act
+//	dk [B,T,kv_heads,head_dim] act
+//	dv [B,T,kv_heads,head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/gpt_bigcode.toml:34 [fn.head_qkv].
 func (m *Model) headQKVGrad(r *nn.Recorder, b *nn.Batch, w *HeadQKVWeights, s *HeadQKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {

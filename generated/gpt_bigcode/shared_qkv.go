@@ -14,10 +14,10 @@ type SharedQKVSaved struct {
 
 // sharedQKV records the forward pass of [fn.shared_qkv].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,group*kv_heads,head_dim] act
-// 	-> k [B,T,kv_heads,head_dim] act
-// 	-> v [B,T,kv_heads,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,group*kv_heads,head_dim] act
+//	-> k [B,T,kv_heads,head_dim] act
+//	-> v [B,T,kv_heads,head_dim] act
 //
 // Spec: specs/gpt_bigcode.toml:25 [fn.shared_qkv].
 func (m *Model) sharedQKV(r *nn.Recorder, b *nn.Batch, w *SharedQKVWeights, s *SharedQKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
@@ -46,10 +46,10 @@ func (m *Model) sharedQKV(r *nn.Recorder, b *nn.Batch, w *SharedQKVWeights, s *S
 
 // sharedQKVStep is sharedQKV for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,group*kv_heads,head_dim] act
-// 	-> k [B,T,kv_heads,head_dim] act
-// 	-> v [B,T,kv_heads,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,group*kv_heads,head_dim] act
+//	-> k [B,T,kv_heads,head_dim] act
+//	-> v [B,T,kv_heads,head_dim] act
 //
 // Spec: specs/gpt_bigcode.toml:25 [fn.shared_qkv].
 func (m *Model) sharedQKVStep(r *nn.Recorder, b *nn.Batch, w *SharedQKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {

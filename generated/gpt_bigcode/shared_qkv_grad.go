@@ -9,10 +9,10 @@ import (
 
 // sharedQKVGrad records the backward pass of [fn.shared_qkv] and frees what sharedQKV kept.
 //
-// 	dq [B,T,group*kv_heads,head_dim] act
-// 	dk [B,T,kv_heads,head_dim] act
-// 	dv [B,T,kv_heads,head_dim] act
-// 	-> dx [B,T,hidden_size] act
+//	dq [B,T,group*kv_heads,head_dim] act
+//	dk [B,T,kv_heads,head_dim] act
+//	dv [B,T,kv_heads,head_dim] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/gpt_bigcode.toml:25 [fn.shared_qkv].
 func (m *Model) sharedQKVGrad(r *nn.Recorder, b *nn.Batch, w *SharedQKVWeights, s *SharedQKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {

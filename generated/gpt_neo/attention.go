@@ -33,8 +33,8 @@ func (c *Config) attentionState(a *nn.StateAlloc, i int) AttentionState {
 
 // attention records the forward pass of [fn.attention].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neo.toml:52 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, i int, x gpu.Tensor) gpu.Tensor {
@@ -76,8 +76,8 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 
 // attentionStep is attention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neo.toml:52 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, i int, x gpu.Tensor) gpu.Tensor {

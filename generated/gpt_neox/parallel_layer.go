@@ -32,9 +32,9 @@ func (c *Config) parallelLayerState(a *nn.StateAlloc) ParallelLayerState {
 
 // parallelLayer records the forward pass of [fn.parallel_layer].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neox.toml:35 [fn.parallel_layer].
 func (m *Model) parallelLayer(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeights, s *ParallelLayerSaved, x, cs gpu.Tensor) gpu.Tensor {
@@ -64,9 +64,9 @@ func (m *Model) parallelLayer(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeigh
 
 // parallelLayerStep is parallelLayer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neox.toml:35 [fn.parallel_layer].
 func (m *Model) parallelLayerStep(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeights, st *ParallelLayerState, x, cs gpu.Tensor) gpu.Tensor {

@@ -36,9 +36,9 @@ func (c *Config) attentionState(a *nn.StateAlloc, i int) AttentionState {
 
 // attention records the forward pass of [fn.attention].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neox_japanese.toml:27 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, i int, x, cs gpu.Tensor) gpu.Tensor {
@@ -97,9 +97,9 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 
 // attentionStep is attention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neox_japanese.toml:27 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, i int, x, cs gpu.Tensor) gpu.Tensor {

@@ -33,9 +33,9 @@ func (c *Config) serialLayerState(a *nn.StateAlloc, i int) SerialLayerState {
 
 // serialLayer records the forward pass of [fn.serial_layer].
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neox.toml:45 [fn.serial_layer].
 func (m *Model) serialLayer(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, s *SerialLayerSaved, i int, x, cs gpu.Tensor) gpu.Tensor {
@@ -69,9 +69,9 @@ func (m *Model) serialLayer(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, 
 
 // serialLayerStep is serialLayer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	cs [B,T,head_dim] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	cs [B,T,head_dim] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/gpt_neox.toml:45 [fn.serial_layer].
 func (m *Model) serialLayerStep(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, st *SerialLayerState, i int, x, cs gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // attentionGrad records the backward pass of [fn.attention] and frees what attention kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/gptj.toml:46 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {

@@ -9,8 +9,8 @@ import (
 
 // headGrad records the backward pass of [fn.head] and frees what head kept.
 //
-// 	dlogits [B,T,vocab_size] act
-// 	-> dh [B,T,hidden_size] act
+//	dlogits [B,T,vocab_size] act
+//	-> dh [B,T,hidden_size] act
 //
 // Spec: specs/gptj.toml:32 [fn.head].
 func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, dlogits gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // mlpGrad records the backward pass of [fn.mlp] and frees what mlp kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/gptj.toml:65 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {

@@ -16,7 +16,7 @@ var act_ = gpu.Kernel{Name: "act", Code: codeAct}
 
 // Act records the kernel act:
 //
-// 	y = act(x)
+//	y = act(x)
 func Act(r *nn.Recorder, x gpu.Tensor, activation string) (y gpu.Tensor) {
 	f := r.Formula(&act_, x, false)
 	f.Activation(activation)

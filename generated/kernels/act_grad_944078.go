@@ -16,7 +16,7 @@ var actGrad944078_ = gpu.Kernel{Name: "act_grad_944078", Code: codeActGrad944078
 
 // ActGrad944078 records the kernel act_grad_944078:
 //
-// 	dx = dy * actGrad(x)
+//	dx = dy * actGrad(x)
 func ActGrad944078(r *nn.Recorder, dy, x gpu.Tensor, activation string) (dx gpu.Tensor) {
 	f := r.Formula(&actGrad944078_, dy, false)
 	f.Activation(activation)

@@ -16,10 +16,10 @@ var actLayerNorm0fe914_ = gpu.Kernel{Name: "act_layer_norm_0fe914", Code: codeAc
 
 // ActLayerNorm0fe914 records the kernel act_layer_norm_0fe914:
 //
-// 	y = act(x)
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight + bias
+//	y = act(x)
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight + bias
 func ActLayerNorm0fe914(r *nn.Recorder, x, weight, bias gpu.Tensor, eps float32, activation string) (y2 gpu.Tensor) {
 	f := r.Formula(&actLayerNorm0fe914_, x, true)
 	f.Activation(activation)

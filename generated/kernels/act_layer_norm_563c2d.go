@@ -16,10 +16,10 @@ var actLayerNorm563c2d_ = gpu.Kernel{Name: "act_layer_norm_563c2d", Code: codeAc
 
 // ActLayerNorm563c2d records the kernel act_layer_norm_563c2d:
 //
-// 	y = act(x)
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight + bias
+//	y = act(x)
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight + bias
 func ActLayerNorm563c2d(r *nn.Recorder, x, weight, bias gpu.Tensor, eps float32, activation string) (y, m, r_, y2 gpu.Tensor) {
 	f := r.Formula(&actLayerNorm563c2d_, x, true)
 	f.Activation(activation)

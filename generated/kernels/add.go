@@ -16,7 +16,7 @@ var add_ = gpu.Kernel{Name: "add", Code: codeAdd}
 
 // Add records the kernel add:
 //
-// 	y = x + u
+//	y = x + u
 func Add(r *nn.Recorder, x, u gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&add_, x, false)
 	f.InFull(x)

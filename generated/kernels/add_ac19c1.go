@@ -16,7 +16,7 @@ var addAc19c1_ = gpu.Kernel{Name: "add_ac19c1", Code: codeAddAc19c1}
 
 // AddAc19c1 records the kernel add_ac19c1:
 //
-// 	y = x + u
+//	y = x + u
 func AddAc19c1(r *nn.Recorder, x, u gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&addAc19c1_, x, false)
 	f.InFull(x)

@@ -16,8 +16,8 @@ var addB689ec_ = gpu.Kernel{Name: "add_b689ec", Code: codeAddB689ec}
 
 // AddB689ec records the kernel add_b689ec:
 //
-// 	y = x + u
-// 	y2 = y + u2
+//	y = x + u
+//	y2 = y + u2
 func AddB689ec(r *nn.Recorder, x, u, u2 gpu.Tensor) (y2 gpu.Tensor) {
 	f := r.Formula(&addB689ec_, x, false)
 	f.InFull(x)

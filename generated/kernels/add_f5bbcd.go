@@ -16,9 +16,9 @@ var addF5bbcd_ = gpu.Kernel{Name: "add_f5bbcd", Code: codeAddF5bbcd}
 
 // AddF5bbcd records the kernel add_f5bbcd:
 //
-// 	y = x + u
-// 	y2 = y + u2
-// 	y3 = y2 + u3
+//	y = x + u
+//	y2 = y + u2
+//	y3 = y2 + u3
 func AddF5bbcd(r *nn.Recorder, x, u, u2, u3 gpu.Tensor) (y3 gpu.Tensor) {
 	f := r.Formula(&addF5bbcd_, x, false)
 	f.InFull(x)

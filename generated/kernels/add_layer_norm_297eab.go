@@ -16,11 +16,11 @@ var addLayerNorm297eab_ = gpu.Kernel{Name: "add_layer_norm_297eab", Code: codeAd
 
 // AddLayerNorm297eab records the kernel add_layer_norm_297eab:
 //
-// 	y = x + u
-// 	y2 = y + u2
-// 	m = mean(y2)
-// 	r = 1.0 / sqrt(mean((y2 - m) * (y2 - m)) + eps)
-// 	y3 = (y2 - m) * r * weight + bias
+//	y = x + u
+//	y2 = y + u2
+//	m = mean(y2)
+//	r = 1.0 / sqrt(mean((y2 - m) * (y2 - m)) + eps)
+//	y3 = (y2 - m) * r * weight + bias
 func AddLayerNorm297eab(r *nn.Recorder, x, u, u2, weight, bias gpu.Tensor, eps float32) (y2, m, r_, y3 gpu.Tensor) {
 	f := r.Formula(&addLayerNorm297eab_, x, true)
 	f.InFull(x)

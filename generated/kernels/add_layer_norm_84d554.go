@@ -16,10 +16,10 @@ var addLayerNorm84d554_ = gpu.Kernel{Name: "add_layer_norm_84d554", Code: codeAd
 
 // AddLayerNorm84d554 records the kernel add_layer_norm_84d554:
 //
-// 	y = x + u
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight + bias
+//	y = x + u
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight + bias
 func AddLayerNorm84d554(r *nn.Recorder, x, u, weight, bias gpu.Tensor, eps float32) (y, m, r_, y2 gpu.Tensor) {
 	f := r.Formula(&addLayerNorm84d554_, x, true)
 	f.InFull(x)

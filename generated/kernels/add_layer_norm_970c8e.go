@@ -16,10 +16,10 @@ var addLayerNorm970c8e_ = gpu.Kernel{Name: "add_layer_norm_970c8e", Code: codeAd
 
 // AddLayerNorm970c8e records the kernel add_layer_norm_970c8e:
 //
-// 	y = x + u
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight + bias
+//	y = x + u
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight + bias
 func AddLayerNorm970c8e(r *nn.Recorder, x, u, weight, bias gpu.Tensor, eps float32) (y2 gpu.Tensor) {
 	f := r.Formula(&addLayerNorm970c8e_, x, true)
 	f.InFull(x)

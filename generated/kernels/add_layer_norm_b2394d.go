@@ -16,10 +16,10 @@ var addLayerNormB2394d_ = gpu.Kernel{Name: "add_layer_norm_b2394d", Code: codeAd
 
 // AddLayerNormB2394d records the kernel add_layer_norm_b2394d:
 //
-// 	y = x + u
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight + bias
+//	y = x + u
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight + bias
 func AddLayerNormB2394d(r *nn.Recorder, x, u, weight, bias gpu.Tensor, eps float32) (y, y2 gpu.Tensor) {
 	f := r.Formula(&addLayerNormB2394d_, x, true)
 	f.InFull(x)

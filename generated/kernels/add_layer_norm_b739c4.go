@@ -16,11 +16,11 @@ var addLayerNormB739c4_ = gpu.Kernel{Name: "add_layer_norm_b739c4", Code: codeAd
 
 // AddLayerNormB739c4 records the kernel add_layer_norm_b739c4:
 //
-// 	y = x + u
-// 	y2 = y + u2
-// 	m = mean(y2)
-// 	r = 1.0 / sqrt(mean((y2 - m) * (y2 - m)) + eps)
-// 	y3 = (y2 - m) * r * weight + bias
+//	y = x + u
+//	y2 = y + u2
+//	m = mean(y2)
+//	r = 1.0 / sqrt(mean((y2 - m) * (y2 - m)) + eps)
+//	y3 = (y2 - m) * r * weight + bias
 func AddLayerNormB739c4(r *nn.Recorder, x, u, u2, weight, bias gpu.Tensor, eps float32) (y3 gpu.Tensor) {
 	f := r.Formula(&addLayerNormB739c4_, x, true)
 	f.InFull(x)

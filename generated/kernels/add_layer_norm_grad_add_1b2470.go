@@ -16,11 +16,11 @@ var addLayerNormGradAdd1b2470_ = gpu.Kernel{Name: "add_layer_norm_grad_add_1b247
 
 // AddLayerNormGradAdd1b2470 records the kernel add_layer_norm_grad_add_1b2470:
 //
-// 	y = x + u
-// 	dx = r * (y * weight - mean(y * weight) - (x2 - m) * r * r * mean(y * weight * (x2 - m)))
-// 	dweight = y * (x2 - m) * r
-// 	dbias = y
-// 	y2 = x3 + dx
+//	y = x + u
+//	dx = r * (y * weight - mean(y * weight) - (x2 - m) * r * r * mean(y * weight * (x2 - m)))
+//	dweight = y * (x2 - m) * r
+//	dbias = y
+//	y2 = x3 + dx
 func AddLayerNormGradAdd1b2470(r *nn.Recorder, x, u, m, r_, weight, x2, x3 gpu.Tensor) (dweight, dbias, y2 gpu.Tensor) {
 	f := r.Formula(&addLayerNormGradAdd1b2470_, x, true)
 	f.InFull(x)

@@ -16,10 +16,10 @@ var addLayerNormGradD5b9e7_ = gpu.Kernel{Name: "add_layer_norm_grad_d5b9e7", Cod
 
 // AddLayerNormGradD5b9e7 records the kernel add_layer_norm_grad_d5b9e7:
 //
-// 	y = x + u
-// 	dx = r * (y * weight - mean(y * weight) - (x2 - m) * r * r * mean(y * weight * (x2 - m)))
-// 	dweight = y * (x2 - m) * r
-// 	dbias = y
+//	y = x + u
+//	dx = r * (y * weight - mean(y * weight) - (x2 - m) * r * r * mean(y * weight * (x2 - m)))
+//	dweight = y * (x2 - m) * r
+//	dbias = y
 func AddLayerNormGradD5b9e7(r *nn.Recorder, x, u, m, r_, weight, x2 gpu.Tensor) (dx, dweight, dbias gpu.Tensor) {
 	f := r.Formula(&addLayerNormGradD5b9e7_, x, true)
 	f.InFull(x)

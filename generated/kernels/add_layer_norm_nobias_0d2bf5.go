@@ -16,10 +16,10 @@ var addLayerNormNobias0d2bf5_ = gpu.Kernel{Name: "add_layer_norm_nobias_0d2bf5",
 
 // AddLayerNormNobias0d2bf5 records the kernel add_layer_norm_nobias_0d2bf5:
 //
-// 	y = x + u
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight
+//	y = x + u
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight
 func AddLayerNormNobias0d2bf5(r *nn.Recorder, x, u, weight gpu.Tensor, eps float32) (y, y2 gpu.Tensor) {
 	f := r.Formula(&addLayerNormNobias0d2bf5_, x, true)
 	f.InFull(x)

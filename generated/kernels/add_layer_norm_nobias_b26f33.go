@@ -16,10 +16,10 @@ var addLayerNormNobiasB26f33_ = gpu.Kernel{Name: "add_layer_norm_nobias_b26f33",
 
 // AddLayerNormNobiasB26f33 records the kernel add_layer_norm_nobias_b26f33:
 //
-// 	y = x + u
-// 	m = mean(y)
-// 	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
-// 	y2 = (y - m) * r * weight
+//	y = x + u
+//	m = mean(y)
+//	r = 1.0 / sqrt(mean((y - m) * (y - m)) + eps)
+//	y2 = (y - m) * r * weight
 func AddLayerNormNobiasB26f33(r *nn.Recorder, x, u, weight gpu.Tensor, eps float32) (y, m, r_, y2 gpu.Tensor) {
 	f := r.Formula(&addLayerNormNobiasB26f33_, x, true)
 	f.InFull(x)

@@ -16,9 +16,9 @@ var addRMSNorm0ace0c_ = gpu.Kernel{Name: "add_rms_norm_0ace0c", Code: codeAddRMS
 
 // AddRMSNorm0ace0c records the kernel add_rms_norm_0ace0c:
 //
-// 	y = x + u
-// 	r = 1.0 / sqrt(mean(y * y) + eps)
-// 	y2 = y * r * weight
+//	y = x + u
+//	r = 1.0 / sqrt(mean(y * y) + eps)
+//	y2 = y * r * weight
 func AddRMSNorm0ace0c(r *nn.Recorder, x, u, weight gpu.Tensor, eps float32) (y, y2 gpu.Tensor) {
 	f := r.Formula(&addRMSNorm0ace0c_, x, true)
 	f.InFull(x)

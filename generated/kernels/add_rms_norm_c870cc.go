@@ -16,9 +16,9 @@ var addRMSNormC870cc_ = gpu.Kernel{Name: "add_rms_norm_c870cc", Code: codeAddRMS
 
 // AddRMSNormC870cc records the kernel add_rms_norm_c870cc:
 //
-// 	y = x + u
-// 	r = 1.0 / sqrt(mean(y * y) + eps)
-// 	y2 = y * r * weight
+//	y = x + u
+//	r = 1.0 / sqrt(mean(y * y) + eps)
+//	y2 = y * r * weight
 func AddRMSNormC870cc(r *nn.Recorder, x, u, weight gpu.Tensor, eps float32) (y, r_, y2 gpu.Tensor) {
 	f := r.Formula(&addRMSNormC870cc_, x, true)
 	f.InFull(x)

@@ -16,9 +16,9 @@ var addRMSNormGrad029a71_ = gpu.Kernel{Name: "add_rms_norm_grad_029a71", Code: c
 
 // AddRMSNormGrad029a71 records the kernel add_rms_norm_grad_029a71:
 //
-// 	y = x + u
-// 	dx = r * (y * weight - x2 * r * r * mean(y * weight * x2))
-// 	dweight = y * x2 * r
+//	y = x + u
+//	dx = r * (y * weight - x2 * r * r * mean(y * weight * x2))
+//	dweight = y * x2 * r
 func AddRMSNormGrad029a71(r *nn.Recorder, x, u, r_, weight, x2 gpu.Tensor) (y, dx, dweight gpu.Tensor) {
 	f := r.Formula(&addRMSNormGrad029a71_, x, true)
 	f.InFull(x)

@@ -16,7 +16,7 @@ var bias_ = gpu.Kernel{Name: "bias", Code: codeBias}
 
 // Bias records the kernel bias:
 //
-// 	y = x + weight
+//	y = x + weight
 func Bias(r *nn.Recorder, x, weight gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&bias_, x, false)
 	f.InFull(x)

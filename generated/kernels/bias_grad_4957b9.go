@@ -16,7 +16,7 @@ var biasGrad4957b9_ = gpu.Kernel{Name: "bias_grad_4957b9", Code: codeBiasGrad495
 
 // BiasGrad4957b9 records the kernel bias_grad_4957b9:
 //
-// 	dweight = dy
+//	dweight = dy
 func BiasGrad4957b9(r *nn.Recorder, dy gpu.Tensor) (dweight gpu.Tensor) {
 	f := r.Formula(&biasGrad4957b9_, dy, true)
 	f.InFull(dy)

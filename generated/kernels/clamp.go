@@ -16,7 +16,7 @@ var clamp_ = gpu.Kernel{Name: "clamp", Code: codeClamp}
 
 // Clamp records the kernel clamp:
 //
-// 	y = min(max(x, low), high)
+//	y = min(max(x, low), high)
 func Clamp(r *nn.Recorder, x gpu.Tensor, low, high float32) (y gpu.Tensor) {
 	f := r.Formula(&clamp_, x, false)
 	f.InFull(x)

@@ -16,7 +16,7 @@ var clampGradB28196_ = gpu.Kernel{Name: "clamp_grad_b28196", Code: codeClampGrad
 
 // ClampGradB28196 records the kernel clamp_grad_b28196:
 //
-// 	dx = (x < low ? 0.0 : (x > high ? 0.0 : dy))
+//	dx = (x < low ? 0.0 : (x > high ? 0.0 : dy))
 func ClampGradB28196(r *nn.Recorder, dy, x gpu.Tensor, low, high float32) (dx gpu.Tensor) {
 	f := r.Formula(&clampGradB28196_, dy, false)
 	f.InFull(dy)

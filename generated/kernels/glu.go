@@ -16,7 +16,7 @@ var glu_ = gpu.Kernel{Name: "glu", Code: codeGLU}
 
 // GLU records the kernel glu:
 //
-// 	y = act(gate) * up
+//	y = act(gate) * up
 func GLU(r *nn.Recorder, gate, up gpu.Tensor, activation string) (y gpu.Tensor) {
 	f := r.Formula(&glu_, gate, false)
 	f.Activation(activation)

@@ -16,8 +16,8 @@ var gluGradF18837_ = gpu.Kernel{Name: "glu_grad_f18837", Code: codeGLUGradF18837
 
 // GLUGradF18837 records the kernel glu_grad_f18837:
 //
-// 	dgate = dy * up * actGrad(gate)
-// 	dup = dy * act(gate)
+//	dgate = dy * up * actGrad(gate)
+//	dup = dy * act(gate)
 func GLUGradF18837(r *nn.Recorder, dy, gate, up gpu.Tensor, activation string) (dgate, dup gpu.Tensor) {
 	f := r.Formula(&gluGradF18837_, dy, false)
 	f.Activation(activation)

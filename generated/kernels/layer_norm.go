@@ -16,9 +16,9 @@ var layerNorm_ = gpu.Kernel{Name: "layer_norm", Code: codeLayerNorm}
 
 // LayerNorm records the kernel layer_norm:
 //
-// 	m = mean(x)
-// 	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
-// 	y = (x - m) * r * weight + bias
+//	m = mean(x)
+//	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
+//	y = (x - m) * r * weight + bias
 func LayerNorm(r *nn.Recorder, x, weight, bias gpu.Tensor, eps float32) (m, r_, y gpu.Tensor) {
 	f := r.Formula(&layerNorm_, x, true)
 	f.InFull(x)

@@ -16,12 +16,12 @@ var layerNorm490a30_ = gpu.Kernel{Name: "layer_norm_490a30", Code: codeLayerNorm
 
 // LayerNorm490a30 records the kernel layer_norm_490a30:
 //
-// 	m = mean(x)
-// 	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
-// 	y = (x - m) * r * weight + bias
-// 	m2 = mean(x)
-// 	r2 = 1.0 / sqrt(mean((x - m2) * (x - m2)) + eps2)
-// 	y2 = (x - m2) * r2 * weight2 + bias2
+//	m = mean(x)
+//	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
+//	y = (x - m) * r * weight + bias
+//	m2 = mean(x)
+//	r2 = 1.0 / sqrt(mean((x - m2) * (x - m2)) + eps2)
+//	y2 = (x - m2) * r2 * weight2 + bias2
 func LayerNorm490a30(r *nn.Recorder, x, weight, bias, weight2, bias2 gpu.Tensor, eps, eps2 float32) (y, y2 gpu.Tensor) {
 	f := r.Formula(&layerNorm490a30_, x, true)
 	f.InFull(x)

@@ -16,12 +16,12 @@ var layerNormD0262c_ = gpu.Kernel{Name: "layer_norm_d0262c", Code: codeLayerNorm
 
 // LayerNormD0262c records the kernel layer_norm_d0262c:
 //
-// 	m = mean(x)
-// 	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
-// 	y = (x - m) * r * weight + bias
-// 	m2 = mean(x)
-// 	r2 = 1.0 / sqrt(mean((x - m2) * (x - m2)) + eps2)
-// 	y2 = (x - m2) * r2 * weight2 + bias2
+//	m = mean(x)
+//	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
+//	y = (x - m) * r * weight + bias
+//	m2 = mean(x)
+//	r2 = 1.0 / sqrt(mean((x - m2) * (x - m2)) + eps2)
+//	y2 = (x - m2) * r2 * weight2 + bias2
 func LayerNormD0262c(r *nn.Recorder, x, weight, bias, weight2, bias2 gpu.Tensor, eps, eps2 float32) (m, r_, y, m2, r2, y2 gpu.Tensor) {
 	f := r.Formula(&layerNormD0262c_, x, true)
 	f.InFull(x)

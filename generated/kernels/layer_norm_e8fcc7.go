@@ -16,9 +16,9 @@ var layerNormE8fcc7_ = gpu.Kernel{Name: "layer_norm_e8fcc7", Code: codeLayerNorm
 
 // LayerNormE8fcc7 records the kernel layer_norm_e8fcc7:
 //
-// 	m = mean(x)
-// 	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
-// 	y = (x - m) * r * weight + bias
+//	m = mean(x)
+//	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
+//	y = (x - m) * r * weight + bias
 func LayerNormE8fcc7(r *nn.Recorder, x, weight, bias gpu.Tensor, eps float32) (y gpu.Tensor) {
 	f := r.Formula(&layerNormE8fcc7_, x, true)
 	f.InFull(x)

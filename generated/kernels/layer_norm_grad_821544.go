@@ -16,9 +16,9 @@ var layerNormGrad821544_ = gpu.Kernel{Name: "layer_norm_grad_821544", Code: code
 
 // LayerNormGrad821544 records the kernel layer_norm_grad_821544:
 //
-// 	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
-// 	dweight = dy * (x - m) * r
-// 	dbias = dy
+//	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
+//	dweight = dy * (x - m) * r
+//	dbias = dy
 func LayerNormGrad821544(r *nn.Recorder, dy, m, r_, weight, x gpu.Tensor) (dx, dweight, dbias gpu.Tensor) {
 	f := r.Formula(&layerNormGrad821544_, dy, true)
 	f.InFull(dy)

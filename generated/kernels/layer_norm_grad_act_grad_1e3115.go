@@ -16,10 +16,10 @@ var layerNormGradActGrad1e3115_ = gpu.Kernel{Name: "layer_norm_grad_act_grad_1e3
 
 // LayerNormGradActGrad1e3115 records the kernel layer_norm_grad_act_grad_1e3115:
 //
-// 	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
-// 	dweight = dy * (x - m) * r
-// 	dbias = dy
-// 	dx2 = dx * actGrad(x2)
+//	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
+//	dweight = dy * (x - m) * r
+//	dbias = dy
+//	dx2 = dx * actGrad(x2)
 func LayerNormGradActGrad1e3115(r *nn.Recorder, dy, m, r_, weight, x, x2 gpu.Tensor, activation string) (dweight, dbias, dx2 gpu.Tensor) {
 	f := r.Formula(&layerNormGradActGrad1e3115_, dy, true)
 	f.Activation(activation)

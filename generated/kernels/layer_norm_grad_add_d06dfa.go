@@ -16,10 +16,10 @@ var layerNormGradAddD06dfa_ = gpu.Kernel{Name: "layer_norm_grad_add_d06dfa", Cod
 
 // LayerNormGradAddD06dfa records the kernel layer_norm_grad_add_d06dfa:
 //
-// 	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
-// 	dweight = dy * (x - m) * r
-// 	dbias = dy
-// 	y = x2 + dx
+//	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
+//	dweight = dy * (x - m) * r
+//	dbias = dy
+//	y = x2 + dx
 func LayerNormGradAddD06dfa(r *nn.Recorder, dy, m, r_, weight, x, x2 gpu.Tensor) (dweight, dbias, y gpu.Tensor) {
 	f := r.Formula(&layerNormGradAddD06dfa_, dy, true)
 	f.InFull(dy)

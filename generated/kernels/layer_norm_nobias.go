@@ -16,9 +16,9 @@ var layerNormNobias_ = gpu.Kernel{Name: "layer_norm_nobias", Code: codeLayerNorm
 
 // LayerNormNobias records the kernel layer_norm_nobias:
 //
-// 	m = mean(x)
-// 	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
-// 	y = (x - m) * r * weight
+//	m = mean(x)
+//	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
+//	y = (x - m) * r * weight
 func LayerNormNobias(r *nn.Recorder, x, weight gpu.Tensor, eps float32) (m, r_, y gpu.Tensor) {
 	f := r.Formula(&layerNormNobias_, x, true)
 	f.InFull(x)

@@ -16,9 +16,9 @@ var layerNormNobiasEdad0e_ = gpu.Kernel{Name: "layer_norm_nobias_edad0e", Code: 
 
 // LayerNormNobiasEdad0e records the kernel layer_norm_nobias_edad0e:
 //
-// 	m = mean(x)
-// 	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
-// 	y = (x - m) * r * weight
+//	m = mean(x)
+//	r = 1.0 / sqrt(mean((x - m) * (x - m)) + eps)
+//	y = (x - m) * r * weight
 func LayerNormNobiasEdad0e(r *nn.Recorder, x, weight gpu.Tensor, eps float32) (y gpu.Tensor) {
 	f := r.Formula(&layerNormNobiasEdad0e_, x, true)
 	f.InFull(x)

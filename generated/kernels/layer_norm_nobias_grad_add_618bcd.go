@@ -16,9 +16,9 @@ var layerNormNobiasGradAdd618bcd_ = gpu.Kernel{Name: "layer_norm_nobias_grad_add
 
 // LayerNormNobiasGradAdd618bcd records the kernel layer_norm_nobias_grad_add_618bcd:
 //
-// 	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
-// 	dweight = dy * (x - m) * r
-// 	y = x2 + dx
+//	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
+//	dweight = dy * (x - m) * r
+//	y = x2 + dx
 func LayerNormNobiasGradAdd618bcd(r *nn.Recorder, dy, m, r_, weight, x, x2 gpu.Tensor) (dweight, y gpu.Tensor) {
 	f := r.Formula(&layerNormNobiasGradAdd618bcd_, dy, true)
 	f.InFull(dy)

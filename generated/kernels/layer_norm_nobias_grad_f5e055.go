@@ -16,8 +16,8 @@ var layerNormNobiasGradF5e055_ = gpu.Kernel{Name: "layer_norm_nobias_grad_f5e055
 
 // LayerNormNobiasGradF5e055 records the kernel layer_norm_nobias_grad_f5e055:
 //
-// 	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
-// 	dweight = dy * (x - m) * r
+//	dx = r * (dy * weight - mean(dy * weight) - (x - m) * r * r * mean(dy * weight * (x - m)))
+//	dweight = dy * (x - m) * r
 func LayerNormNobiasGradF5e055(r *nn.Recorder, dy, m, r_, weight, x gpu.Tensor) (dx, dweight gpu.Tensor) {
 	f := r.Formula(&layerNormNobiasGradF5e055_, dy, true)
 	f.InFull(dy)

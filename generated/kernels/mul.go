@@ -16,7 +16,7 @@ var mul_ = gpu.Kernel{Name: "mul", Code: codeMul}
 
 // Mul records the kernel mul:
 //
-// 	y = x * u
+//	y = x * u
 func Mul(r *nn.Recorder, x, u gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&mul_, x, false)
 	f.InFull(x)

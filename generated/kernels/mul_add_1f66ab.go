@@ -16,8 +16,8 @@ var mulAdd1f66ab_ = gpu.Kernel{Name: "mul_add_1f66ab", Code: codeMulAdd1f66ab}
 
 // MulAdd1f66ab records the kernel mul_add_1f66ab:
 //
-// 	y = x * u
-// 	y2 = x2 + y
+//	y = x * u
+//	y2 = x2 + y
 func MulAdd1f66ab(r *nn.Recorder, x, u, x2 gpu.Tensor) (y2 gpu.Tensor) {
 	f := r.Formula(&mulAdd1f66ab_, x, false)
 	f.InFull(x)

@@ -16,8 +16,8 @@ var mulGradA92a26_ = gpu.Kernel{Name: "mul_grad_a92a26", Code: codeMulGradA92a26
 
 // MulGradA92a26 records the kernel mul_grad_a92a26:
 //
-// 	dx = dy * u
-// 	du = dy * x
+//	dx = dy * u
+//	du = dy * x
 func MulGradA92a26(r *nn.Recorder, dy, u, x gpu.Tensor) (dx, du gpu.Tensor) {
 	f := r.Formula(&mulGradA92a26_, dy, false)
 	f.InFull(dy)

@@ -16,8 +16,8 @@ var normSum_ = gpu.Kernel{Name: "norm_sum", Code: codeNormSum}
 
 // NormSum records the kernel norm_sum:
 //
-// 	z = sum(x) + eps
-// 	y = x / z
+//	z = sum(x) + eps
+//	y = x / z
 func NormSum(r *nn.Recorder, x gpu.Tensor, eps float32) (z, y gpu.Tensor) {
 	f := r.Formula(&normSum_, x, true)
 	f.InFull(x)

@@ -16,8 +16,8 @@ var normSum3be083_ = gpu.Kernel{Name: "norm_sum_3be083", Code: codeNormSum3be083
 
 // NormSum3be083 records the kernel norm_sum_3be083:
 //
-// 	z = sum(x) + eps
-// 	y = x / z
+//	z = sum(x) + eps
+//	y = x / z
 func NormSum3be083(r *nn.Recorder, x gpu.Tensor, eps float32) (y gpu.Tensor) {
 	f := r.Formula(&normSum3be083_, x, true)
 	f.InFull(x)

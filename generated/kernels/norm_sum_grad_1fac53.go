@@ -16,7 +16,7 @@ var normSumGrad1fac53_ = gpu.Kernel{Name: "norm_sum_grad_1fac53", Code: codeNorm
 
 // NormSumGrad1fac53 records the kernel norm_sum_grad_1fac53:
 //
-// 	dx = (dy - sum(dy * y)) / z
+//	dx = (dy - sum(dy * y)) / z
 func NormSumGrad1fac53(r *nn.Recorder, dy, y, z gpu.Tensor) (dx gpu.Tensor) {
 	f := r.Formula(&normSumGrad1fac53_, dy, true)
 	f.InFull(dy)

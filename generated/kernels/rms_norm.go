@@ -16,8 +16,8 @@ var rmsNorm_ = gpu.Kernel{Name: "rms_norm", Code: codeRMSNorm}
 
 // RMSNorm records the kernel rms_norm:
 //
-// 	r = 1.0 / sqrt(mean(x * x) + eps)
-// 	y = x * r * weight
+//	r = 1.0 / sqrt(mean(x * x) + eps)
+//	y = x * r * weight
 func RMSNorm(r *nn.Recorder, x, weight gpu.Tensor, eps float32) (r_, y gpu.Tensor) {
 	f := r.Formula(&rmsNorm_, x, true)
 	f.InFull(x)

@@ -16,8 +16,8 @@ var rmsNorm9d201e_ = gpu.Kernel{Name: "rms_norm_9d201e", Code: codeRMSNorm9d201e
 
 // RMSNorm9d201e records the kernel rms_norm_9d201e:
 //
-// 	r = 1.0 / sqrt(mean(x * x) + eps)
-// 	y = x * r * weight
+//	r = 1.0 / sqrt(mean(x * x) + eps)
+//	y = x * r * weight
 func RMSNorm9d201e(r *nn.Recorder, x, weight gpu.Tensor, eps float32) (y gpu.Tensor) {
 	f := r.Formula(&rmsNorm9d201e_, x, true)
 	f.InFull(x)

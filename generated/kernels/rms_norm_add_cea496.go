@@ -16,9 +16,9 @@ var rmsNormAddCea496_ = gpu.Kernel{Name: "rms_norm_add_cea496", Code: codeRMSNor
 
 // RMSNormAddCea496 records the kernel rms_norm_add_cea496:
 //
-// 	r = 1.0 / sqrt(mean(x * x) + eps)
-// 	y = x * r * weight
-// 	y2 = x2 + y
+//	r = 1.0 / sqrt(mean(x * x) + eps)
+//	y = x * r * weight
+//	y2 = x2 + y
 func RMSNormAddCea496(r *nn.Recorder, x, weight, x2 gpu.Tensor, eps float32) (r_, y2 gpu.Tensor) {
 	f := r.Formula(&rmsNormAddCea496_, x, true)
 	f.InFull(x)

@@ -16,9 +16,9 @@ var rmsNormAddD3807f_ = gpu.Kernel{Name: "rms_norm_add_d3807f", Code: codeRMSNor
 
 // RMSNormAddD3807f records the kernel rms_norm_add_d3807f:
 //
-// 	r = 1.0 / sqrt(mean(x * x) + eps)
-// 	y = x * r * weight
-// 	y2 = x2 + y
+//	r = 1.0 / sqrt(mean(x * x) + eps)
+//	y = x * r * weight
+//	y2 = x2 + y
 func RMSNormAddD3807f(r *nn.Recorder, x, weight, x2 gpu.Tensor, eps float32) (y2 gpu.Tensor) {
 	f := r.Formula(&rmsNormAddD3807f_, x, true)
 	f.InFull(x)

@@ -16,8 +16,8 @@ var rmsNormGrad263578_ = gpu.Kernel{Name: "rms_norm_grad_263578", Code: codeRMSN
 
 // RMSNormGrad263578 records the kernel rms_norm_grad_263578:
 //
-// 	dx = r * (dy * weight - x * r * r * mean(dy * weight * x))
-// 	dweight = dy * x * r
+//	dx = r * (dy * weight - x * r * r * mean(dy * weight * x))
+//	dweight = dy * x * r
 func RMSNormGrad263578(r *nn.Recorder, dy, r_, weight, x gpu.Tensor) (dx, dweight gpu.Tensor) {
 	f := r.Formula(&rmsNormGrad263578_, dy, true)
 	f.InFull(dy)

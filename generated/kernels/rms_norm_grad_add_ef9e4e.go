@@ -16,9 +16,9 @@ var rmsNormGradAddEf9e4e_ = gpu.Kernel{Name: "rms_norm_grad_add_ef9e4e", Code: c
 
 // RMSNormGradAddEf9e4e records the kernel rms_norm_grad_add_ef9e4e:
 //
-// 	dx = r * (dy * weight - x * r * r * mean(dy * weight * x))
-// 	dweight = dy * x * r
-// 	y = x2 + dx
+//	dx = r * (dy * weight - x * r * r * mean(dy * weight * x))
+//	dweight = dy * x * r
+//	y = x2 + dx
 func RMSNormGradAddEf9e4e(r *nn.Recorder, dy, r_, weight, x, x2 gpu.Tensor) (dweight, y gpu.Tensor) {
 	f := r.Formula(&rmsNormGradAddEf9e4e_, dy, true)
 	f.InFull(dy)

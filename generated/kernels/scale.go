@@ -16,7 +16,7 @@ var scale_ = gpu.Kernel{Name: "scale", Code: codeScale}
 
 // Scale records the kernel scale:
 //
-// 	y = x * by
+//	y = x * by
 func Scale(r *nn.Recorder, x gpu.Tensor, by float32) (y gpu.Tensor) {
 	f := r.Formula(&scale_, x, false)
 	f.InFull(x)

@@ -16,7 +16,7 @@ var scaleGrad339fb3_ = gpu.Kernel{Name: "scale_grad_339fb3", Code: codeScaleGrad
 
 // ScaleGrad339fb3 records the kernel scale_grad_339fb3:
 //
-// 	dx = dy * by
+//	dx = dy * by
 func ScaleGrad339fb3(r *nn.Recorder, dy gpu.Tensor, by float32) (dx gpu.Tensor) {
 	f := r.Formula(&scaleGrad339fb3_, dy, false)
 	f.InFull(dy)

@@ -16,7 +16,7 @@ var sigmoid_ = gpu.Kernel{Name: "sigmoid", Code: codeSigmoid}
 
 // Sigmoid records the kernel sigmoid:
 //
-// 	y = sigmoid_(x)
+//	y = sigmoid_(x)
 func Sigmoid(r *nn.Recorder, x gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&sigmoid_, x, false)
 	f.InFull(x)

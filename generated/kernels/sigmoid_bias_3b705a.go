@@ -16,8 +16,8 @@ var sigmoidBias3b705a_ = gpu.Kernel{Name: "sigmoid_bias_3b705a", Code: codeSigmo
 
 // SigmoidBias3b705a records the kernel sigmoid_bias_3b705a:
 //
-// 	y = sigmoid_(x)
-// 	y2 = y + weight
+//	y = sigmoid_(x)
+//	y2 = y + weight
 func SigmoidBias3b705a(r *nn.Recorder, x, weight gpu.Tensor) (y, y2 gpu.Tensor) {
 	f := r.Formula(&sigmoidBias3b705a_, x, false)
 	f.InFull(x)

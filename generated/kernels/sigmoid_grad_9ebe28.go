@@ -16,7 +16,7 @@ var sigmoidGrad9ebe28_ = gpu.Kernel{Name: "sigmoid_grad_9ebe28", Code: codeSigmo
 
 // SigmoidGrad9ebe28 records the kernel sigmoid_grad_9ebe28:
 //
-// 	dx = dy * y * (1.0 - y)
+//	dx = dy * y * (1.0 - y)
 func SigmoidGrad9ebe28(r *nn.Recorder, dy, y gpu.Tensor) (dx gpu.Tensor) {
 	f := r.Formula(&sigmoidGrad9ebe28_, dy, false)
 	f.InFull(dy)

@@ -16,9 +16,9 @@ var softmaxAb6b9b_ = gpu.Kernel{Name: "softmax_ab6b9b", Code: codeSoftmaxAb6b9b}
 
 // SoftmaxAb6b9b records the kernel softmax_ab6b9b:
 //
-// 	m = rowmax(x)
-// 	z = sum(exp_(x - m))
-// 	y = exp_(x - m) / z
+//	m = rowmax(x)
+//	z = sum(exp_(x - m))
+//	y = exp_(x - m) / z
 func SoftmaxAb6b9b(r *nn.Recorder, x gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&softmaxAb6b9b_, x, true)
 	f.InFull(x)

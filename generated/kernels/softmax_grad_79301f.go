@@ -16,7 +16,7 @@ var softmaxGrad79301f_ = gpu.Kernel{Name: "softmax_grad_79301f", Code: codeSoftm
 
 // SoftmaxGrad79301f records the kernel softmax_grad_79301f:
 //
-// 	dx = y * (dy - sum(dy * y))
+//	dx = y * (dy - sum(dy * y))
 func SoftmaxGrad79301f(r *nn.Recorder, dy, y gpu.Tensor) (dx gpu.Tensor) {
 	f := r.Formula(&softmaxGrad79301f_, dy, true)
 	f.InFull(dy)

@@ -34,9 +34,9 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 
 // layer records the forward pass of [fn.layer].
 //
-// 	x [B,T,hidden_size] act
-// 	slopes [num_attention_heads] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	slopes [num_attention_heads] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/mpt.toml:43 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, slopes gpu.Tensor) gpu.Tensor {
@@ -75,9 +75,9 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 // layerStep is layer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	slopes [num_attention_heads] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	slopes [num_attention_heads] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/mpt.toml:43 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, slopes gpu.Tensor) gpu.Tensor {

@@ -19,9 +19,9 @@ type ExpertsSaved struct {
 
 // experts records the forward pass of [fn.experts].
 //
-// 	x [B,T,hidden_size] act
-// 	plan [num_local_experts+1] i32
-// 	-> y [B,T,num_experts_per_tok,hidden_size] act
+//	x [B,T,hidden_size] act
+//	plan [num_local_experts+1] i32
+//	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
 // Spec: specs/base/moe.toml:101 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
@@ -46,9 +46,9 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 
 // expertsStep is experts for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	plan [num_local_experts+1] i32
-// 	-> y [B,T,num_experts_per_tok,hidden_size] act
+//	x [B,T,hidden_size] act
+//	plan [num_local_experts+1] i32
+//	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
 // Spec: specs/base/moe.toml:101 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {

@@ -14,8 +14,8 @@ type HeadSaved struct {
 
 // head records the forward pass of [fn.head].
 //
-// 	h [B,T,hidden_size] act
-// 	-> logits [B,T,vocab_size] act
+//	h [B,T,hidden_size] act
+//	-> logits [B,T,vocab_size] act
 //
 // Spec: specs/llama.toml:31 [fn.head].
 func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, h gpu.Tensor) gpu.Tensor {
@@ -27,8 +27,8 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 // headStep is head for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	h [B,T,hidden_size] act
-// 	-> logits [B,T,vocab_size] act
+//	h [B,T,hidden_size] act
+//	-> logits [B,T,vocab_size] act
 //
 // Spec: specs/llama.toml:31 [fn.head].
 func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tensor) gpu.Tensor {

@@ -22,10 +22,10 @@ type QKVSaved struct {
 
 // qkv records the forward pass of [fn.qkv].
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim] act
-// 	-> k [B,T,num_key_value_heads,head_dim] act
-// 	-> v [B,T,num_key_value_heads,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim] act
+//	-> k [B,T,num_key_value_heads,head_dim] act
+//	-> v [B,T,num_key_value_heads,head_dim] act
 //
 // Spec: specs/olmoe.toml:19 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
@@ -92,10 +92,10 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 
 // qkvStep is qkv for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> q [B,T,num_attention_heads,head_dim] act
-// 	-> k [B,T,num_key_value_heads,head_dim] act
-// 	-> v [B,T,num_key_value_heads,head_dim] act
+//	x [B,T,hidden_size] act
+//	-> q [B,T,num_attention_heads,head_dim] act
+//	-> k [B,T,num_key_value_heads,head_dim] act
+//	-> v [B,T,num_key_value_heads,head_dim] act
 //
 // Spec: specs/olmoe.toml:19 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {

@@ -10,10 +10,10 @@ import (
 
 // qkvGrad records the backward pass of [fn.qkv] and frees what qkv kept.
 //
-// 	dq [B,T,num_attention_heads,head_dim] act
-// 	dk [B,T,num_key_value_heads,head_dim] act
-// 	dv [B,T,num_key_value_heads,head_dim] act
-// 	-> dx3 [B,T,hidden_size] act
+//	dq [B,T,num_attention_heads,head_dim] act
+//	dk [B,T,num_key_value_heads,head_dim] act
+//	dv [B,T,num_key_value_heads,head_dim] act
+//	-> dx3 [B,T,hidden_size] act
 //
 // Spec: specs/olmoe.toml:19 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {

@@ -17,10 +17,10 @@ type RoutedSaved struct {
 
 // routed records the forward pass of [fn.routed].
 //
-// 	x [B,T,hidden_size] act
-// 	w_ [B,T,num_experts_per_tok] act
-// 	index [B,T,num_experts_per_tok] i32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	w_ [B,T,num_experts_per_tok] act
+//	index [B,T,num_experts_per_tok] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:69 [fn.routed].
 func (m *Model) routed(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedSaved, x, w_, index gpu.Tensor) gpu.Tensor {
@@ -51,10 +51,10 @@ func (m *Model) routed(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedS
 
 // routedStep is routed for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	w_ [B,T,num_experts_per_tok] act
-// 	index [B,T,num_experts_per_tok] i32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	w_ [B,T,num_experts_per_tok] act
+//	index [B,T,num_experts_per_tok] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:69 [fn.routed].
 func (m *Model) routedStep(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, x, w_, index gpu.Tensor) gpu.Tensor {

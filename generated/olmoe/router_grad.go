@@ -10,8 +10,8 @@ import (
 
 // routerGrad records the backward pass of [fn.router] and frees what router kept.
 //
-// 	dw [B,T,num_experts_per_tok] act
-// 	-> dx [B,T,hidden_size] act
+//	dw [B,T,num_experts_per_tok] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:79 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {

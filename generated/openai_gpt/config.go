@@ -49,7 +49,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if !(!c.AddCrossAttention) {
+	if c.AddCrossAttention {
 		f.Refuse("!add_cross_attention", "cross-attention needs an encoder, which this graph does not have")
 	}
 	if !(c.HiddenSize%c.NumAttentionHeads == 0) {

@@ -33,8 +33,8 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 
 // layer records the forward pass of [fn.layer].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/openai-gpt.toml:29 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x gpu.Tensor) gpu.Tensor {
@@ -64,8 +64,8 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 // layerStep is layer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/openai-gpt.toml:29 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x gpu.Tensor) gpu.Tensor {

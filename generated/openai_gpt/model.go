@@ -32,8 +32,8 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 
 // model records the forward pass of [fn.model].
 //
-// 	tokens [B,T] i32
-// 	-> h [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> h [B,T,hidden_size] act
 //
 // Spec: specs/openai-gpt.toml:14 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
@@ -71,8 +71,8 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 
 // modelStep is model for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	-> h [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> h [B,T,hidden_size] act
 //
 // Spec: specs/openai-gpt.toml:14 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {

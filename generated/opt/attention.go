@@ -34,8 +34,8 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 
 // attention records the forward pass of [fn.attention].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:84 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x gpu.Tensor) gpu.Tensor {
@@ -77,8 +77,8 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 
 // attentionStep is attention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:84 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x gpu.Tensor) gpu.Tensor {

@@ -14,8 +14,8 @@ type EmbedSaved struct {
 
 // embed records the forward pass of [fn.embed].
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:43 [fn.embed].
 func (m *Model) embed(r *nn.Recorder, b *nn.Batch, w *EmbedWeights, s *EmbedSaved, tokens gpu.Tensor) gpu.Tensor {
@@ -27,8 +27,8 @@ func (m *Model) embed(r *nn.Recorder, b *nn.Batch, w *EmbedWeights, s *EmbedSave
 
 // embedStep is embed for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:43 [fn.embed].
 func (m *Model) embedStep(r *nn.Recorder, b *nn.Batch, w *EmbedWeights, tokens gpu.Tensor) gpu.Tensor {

@@ -9,7 +9,7 @@ import (
 
 // embedGrad records the backward pass of [fn.embed] and frees what embed kept.
 //
-// 	dy [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:43 [fn.embed].
 func (m *Model) embedGrad(r *nn.Recorder, b *nn.Batch, w *EmbedWeights, s *EmbedSaved, dy gpu.Tensor) {

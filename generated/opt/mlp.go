@@ -18,8 +18,8 @@ type MLPSaved struct {
 
 // mlp records the forward pass of [fn.mlp].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:96 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
@@ -44,8 +44,8 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 
 // mlpStep is mlp for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:96 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {

@@ -14,8 +14,8 @@ type PlainHeadSaved struct {
 
 // plainHead records the forward pass of [fn.plain_head].
 //
-// 	h [B,T,hidden_size] act
-// 	-> logits [B,T,vocab_size] act
+//	h [B,T,hidden_size] act
+//	-> logits [B,T,vocab_size] act
 //
 // Spec: specs/opt.toml:59 [fn.plain_head].
 func (m *Model) plainHead(r *nn.Recorder, b *nn.Batch, w *PlainHeadWeights, s *PlainHeadSaved, h gpu.Tensor) gpu.Tensor {
@@ -27,8 +27,8 @@ func (m *Model) plainHead(r *nn.Recorder, b *nn.Batch, w *PlainHeadWeights, s *P
 
 // plainHeadStep is plainHead for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	h [B,T,hidden_size] act
-// 	-> logits [B,T,vocab_size] act
+//	h [B,T,hidden_size] act
+//	-> logits [B,T,vocab_size] act
 //
 // Spec: specs/opt.toml:59 [fn.plain_head].
 func (m *Model) plainHeadStep(r *nn.Recorder, b *nn.Batch, w *PlainHeadWeights, h gpu.Tensor) gpu.Tensor {

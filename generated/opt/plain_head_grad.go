@@ -9,8 +9,8 @@ import (
 
 // plainHeadGrad records the backward pass of [fn.plain_head] and frees what plainHead kept.
 //
-// 	dlogits [B,T,vocab_size] act
-// 	-> dh [B,T,hidden_size] act
+//	dlogits [B,T,vocab_size] act
+//	-> dh [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:59 [fn.plain_head].
 func (m *Model) plainHeadGrad(r *nn.Recorder, b *nn.Batch, w *PlainHeadWeights, s *PlainHeadSaved, dlogits gpu.Tensor) gpu.Tensor {

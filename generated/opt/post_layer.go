@@ -33,8 +33,8 @@ func (c *Config) postLayerState(a *nn.StateAlloc) PostLayerState {
 
 // postLayer records the forward pass of [fn.post_layer].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:74 [fn.post_layer].
 func (m *Model) postLayer(r *nn.Recorder, b *nn.Batch, w *PostLayerWeights, s *PostLayerSaved, x gpu.Tensor) gpu.Tensor {
@@ -64,8 +64,8 @@ func (m *Model) postLayer(r *nn.Recorder, b *nn.Batch, w *PostLayerWeights, s *P
 
 // postLayerStep is postLayer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:74 [fn.post_layer].
 func (m *Model) postLayerStep(r *nn.Recorder, b *nn.Batch, w *PostLayerWeights, st *PostLayerState, x gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // postLayerGrad records the backward pass of [fn.post_layer] and frees what postLayer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:74 [fn.post_layer].
 func (m *Model) postLayerGrad(r *nn.Recorder, b *nn.Batch, w *PostLayerWeights, s *PostLayerSaved, dy gpu.Tensor) gpu.Tensor {

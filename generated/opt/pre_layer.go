@@ -33,8 +33,8 @@ func (c *Config) preLayerState(a *nn.StateAlloc) PreLayerState {
 
 // preLayer records the forward pass of [fn.pre_layer].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:64 [fn.pre_layer].
 func (m *Model) preLayer(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, s *PreLayerSaved, x gpu.Tensor) gpu.Tensor {
@@ -68,8 +68,8 @@ func (m *Model) preLayer(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, s *Pre
 
 // preLayerStep is preLayer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:64 [fn.pre_layer].
 func (m *Model) preLayerStep(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, st *PreLayerState, x gpu.Tensor) gpu.Tensor {

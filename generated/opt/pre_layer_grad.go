@@ -10,8 +10,8 @@ import (
 
 // preLayerGrad records the backward pass of [fn.pre_layer] and frees what preLayer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:64 [fn.pre_layer].
 func (m *Model) preLayerGrad(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, s *PreLayerSaved, dy gpu.Tensor) gpu.Tensor {

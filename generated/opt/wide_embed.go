@@ -15,8 +15,8 @@ type WideEmbedSaved struct {
 
 // wideEmbed records the forward pass of [fn.wide_embed].
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:37 [fn.wide_embed].
 func (m *Model) wideEmbed(r *nn.Recorder, b *nn.Batch, w *WideEmbedWeights, s *WideEmbedSaved, tokens gpu.Tensor) gpu.Tensor {
@@ -32,8 +32,8 @@ func (m *Model) wideEmbed(r *nn.Recorder, b *nn.Batch, w *WideEmbedWeights, s *W
 
 // wideEmbedStep is wideEmbed for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:37 [fn.wide_embed].
 func (m *Model) wideEmbedStep(r *nn.Recorder, b *nn.Batch, w *WideEmbedWeights, tokens gpu.Tensor) gpu.Tensor {

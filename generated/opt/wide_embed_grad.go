@@ -9,7 +9,7 @@ import (
 
 // wideEmbedGrad records the backward pass of [fn.wide_embed] and frees what wideEmbed kept.
 //
-// 	dy [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:37 [fn.wide_embed].
 func (m *Model) wideEmbedGrad(r *nn.Recorder, b *nn.Batch, w *WideEmbedWeights, s *WideEmbedSaved, dy gpu.Tensor) {

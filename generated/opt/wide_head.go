@@ -15,8 +15,8 @@ type WideHeadSaved struct {
 
 // wideHead records the forward pass of [fn.wide_head].
 //
-// 	h [B,T,hidden_size] act
-// 	-> logits [B,T,vocab_size] act
+//	h [B,T,hidden_size] act
+//	-> logits [B,T,vocab_size] act
 //
 // Spec: specs/opt.toml:53 [fn.wide_head].
 func (m *Model) wideHead(r *nn.Recorder, b *nn.Batch, w *WideHeadWeights, s *WideHeadSaved, h gpu.Tensor) gpu.Tensor {
@@ -32,8 +32,8 @@ func (m *Model) wideHead(r *nn.Recorder, b *nn.Batch, w *WideHeadWeights, s *Wid
 
 // wideHeadStep is wideHead for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	h [B,T,hidden_size] act
-// 	-> logits [B,T,vocab_size] act
+//	h [B,T,hidden_size] act
+//	-> logits [B,T,vocab_size] act
 //
 // Spec: specs/opt.toml:53 [fn.wide_head].
 func (m *Model) wideHeadStep(r *nn.Recorder, b *nn.Batch, w *WideHeadWeights, h gpu.Tensor) gpu.Tensor {

@@ -9,8 +9,8 @@ import (
 
 // wideHeadGrad records the backward pass of [fn.wide_head] and frees what wideHead kept.
 //
-// 	dlogits [B,T,vocab_size] act
-// 	-> dh [B,T,hidden_size] act
+//	dlogits [B,T,vocab_size] act
+//	-> dh [B,T,hidden_size] act
 //
 // Spec: specs/opt.toml:53 [fn.wide_head].
 func (m *Model) wideHeadGrad(r *nn.Recorder, b *nn.Batch, w *WideHeadWeights, s *WideHeadSaved, dlogits gpu.Tensor) gpu.Tensor {

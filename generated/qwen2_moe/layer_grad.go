@@ -10,8 +10,8 @@ import (
 
 // layerGrad records the backward pass of [fn.layer] and frees what layer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/llama.toml:36 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, i int, dy gpu.Tensor) gpu.Tensor {

@@ -15,8 +15,8 @@ type MLPSaved struct {
 
 // mlp records the forward pass of [fn.mlp].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:42 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, x gpu.Tensor) gpu.Tensor {
@@ -32,8 +32,8 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i i
 
 // mlpStep is mlp for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:42 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, i int, x gpu.Tensor) gpu.Tensor {

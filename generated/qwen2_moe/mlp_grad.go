@@ -9,8 +9,8 @@ import (
 
 // mlpGrad records the backward pass of [fn.mlp] and frees what mlp kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/base/moe.toml:42 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, dy gpu.Tensor) gpu.Tensor {

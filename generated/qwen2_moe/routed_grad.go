@@ -10,9 +10,9 @@ import (
 
 // routedGrad records the backward pass of [fn.routed] and frees what routed kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
-// 	-> dw [B,T,num_experts_per_tok] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
+//	-> dw [B,T,num_experts_per_tok] act
 //
 // Spec: specs/base/moe.toml:69 [fn.routed].
 func (m *Model) routedGrad(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

@@ -15,8 +15,8 @@ type AttentionOutSaved struct {
 
 // attentionOut records the forward pass of [fn.attention_out].
 //
-// 	a [B,T,head_dim*num_attention_heads] act
-// 	-> y [B,T,hidden_size] act
+//	a [B,T,head_dim*num_attention_heads] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:115 [fn.attention_out].
 func (m *Model) attentionOut(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights, s *AttentionOutSaved, a gpu.Tensor) gpu.Tensor {
@@ -33,8 +33,8 @@ func (m *Model) attentionOut(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights
 
 // attentionOutStep is attentionOut for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	a [B,T,head_dim*num_attention_heads] act
-// 	-> y [B,T,hidden_size] act
+//	a [B,T,head_dim*num_attention_heads] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:115 [fn.attention_out].
 func (m *Model) attentionOutStep(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights, a gpu.Tensor) gpu.Tensor {

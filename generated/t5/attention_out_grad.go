@@ -9,8 +9,8 @@ import (
 
 // attentionOutGrad records the backward pass of [fn.attention_out] and frees what attentionOut kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> da [B,T,head_dim*num_attention_heads] act
+//	dy [B,T,hidden_size] act
+//	-> da [B,T,head_dim*num_attention_heads] act
 //
 // Spec: specs/t5.toml:115 [fn.attention_out].
 func (m *Model) attentionOutGrad(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights, s *AttentionOutSaved, dy gpu.Tensor) gpu.Tensor {

@@ -34,9 +34,9 @@ func (c *Config) crossAttentionState(a *nn.StateAlloc) CrossAttentionState {
 
 // crossAttention records the forward pass of [fn.cross_attention].
 //
-// 	x [B,T,hidden_size] act
-// 	e [B,Te,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	e [B,Te,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:94 [fn.cross_attention].
 func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWeights, s *CrossAttentionSaved, x, e gpu.Tensor) gpu.Tensor {
@@ -62,9 +62,9 @@ func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWei
 
 // crossAttentionStep is crossAttention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	e [B,Te,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	e [B,Te,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:94 [fn.cross_attention].
 func (m *Model) crossAttentionStep(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWeights, st *CrossAttentionState, x, e gpu.Tensor) gpu.Tensor {

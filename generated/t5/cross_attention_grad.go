@@ -9,9 +9,9 @@ import (
 
 // crossAttentionGrad records the backward pass of [fn.cross_attention] and frees what crossAttention kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
-// 	-> de [B,Te,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
+//	-> de [B,Te,hidden_size] act
 //
 // Spec: specs/t5.toml:94 [fn.cross_attention].
 func (m *Model) crossAttentionGrad(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWeights, s *CrossAttentionSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

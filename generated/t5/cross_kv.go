@@ -14,9 +14,9 @@ type CrossKVSaved struct {
 
 // crossKV records the forward pass of [fn.cross_kv].
 //
-// 	e [B,Te,hidden_size] act
-// 	-> k [B,Te,num_attention_heads,head_dim] act
-// 	-> v [B,Te,num_attention_heads,head_dim] act
+//	e [B,Te,hidden_size] act
+//	-> k [B,Te,num_attention_heads,head_dim] act
+//	-> v [B,Te,num_attention_heads,head_dim] act
 //
 // Spec: specs/t5.toml:102 [fn.cross_kv].
 func (m *Model) crossKV(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *CrossKVSaved, e gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
@@ -31,9 +31,9 @@ func (m *Model) crossKV(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *Cross
 
 // crossKVStep is crossKV for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	e [B,Te,hidden_size] act
-// 	-> k [B,Te,num_attention_heads,head_dim] act
-// 	-> v [B,Te,num_attention_heads,head_dim] act
+//	e [B,Te,hidden_size] act
+//	-> k [B,Te,num_attention_heads,head_dim] act
+//	-> v [B,Te,num_attention_heads,head_dim] act
 //
 // Spec: specs/t5.toml:102 [fn.cross_kv].
 func (m *Model) crossKVStep(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, e gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

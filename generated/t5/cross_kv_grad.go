@@ -9,9 +9,9 @@ import (
 
 // crossKVGrad records the backward pass of [fn.cross_kv] and frees what crossKV kept.
 //
-// 	dk [B,Te,num_attention_heads,head_dim] act
-// 	dv [B,Te,num_attention_heads,head_dim] act
-// 	-> de2 [B,Te,hidden_size] act
+//	dk [B,Te,num_attention_heads,head_dim] act
+//	dv [B,Te,num_attention_heads,head_dim] act
+//	-> de2 [B,Te,hidden_size] act
 //
 // Spec: specs/t5.toml:102 [fn.cross_kv].
 func (m *Model) crossKVGrad(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *CrossKVSaved, dk, dv gpu.Tensor) gpu.Tensor {

@@ -34,9 +34,9 @@ func (c *Config) decoderAttentionState(a *nn.StateAlloc) DecoderAttentionState {
 
 // decoderAttention records the forward pass of [fn.decoder_attention].
 //
-// 	x [B,T,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:85 [fn.decoder_attention].
 func (m *Model) decoderAttention(r *nn.Recorder, b *nn.Batch, w *DecoderAttentionWeights, s *DecoderAttentionSaved, x, bias gpu.Tensor) gpu.Tensor {
@@ -67,9 +67,9 @@ func (m *Model) decoderAttention(r *nn.Recorder, b *nn.Batch, w *DecoderAttentio
 
 // decoderAttentionStep is decoderAttention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:85 [fn.decoder_attention].
 func (m *Model) decoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *DecoderAttentionWeights, st *DecoderAttentionState, x, bias gpu.Tensor) gpu.Tensor {

@@ -9,9 +9,9 @@ import (
 
 // decoderAttentionGrad records the backward pass of [fn.decoder_attention] and frees what decoderAttention kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
-// 	-> dbias [1,num_attention_heads,T,T] f32
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
+//	-> dbias [1,num_attention_heads,T,T] f32
 //
 // Spec: specs/t5.toml:85 [fn.decoder_attention].
 func (m *Model) decoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *DecoderAttentionWeights, s *DecoderAttentionSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

@@ -34,10 +34,10 @@ func (c *Config) decoderLayerState(a *nn.StateAlloc) DecoderLayerState {
 
 // decoderLayer records the forward pass of [fn.decoder_layer].
 //
-// 	x [B,T,hidden_size] act
-// 	e [B,Te,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	e [B,Te,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:67 [fn.decoder_layer].
 func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, s *DecoderLayerSaved, x, e, bias gpu.Tensor) gpu.Tensor {
@@ -73,10 +73,10 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 // decoderLayerStep is decoderLayer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	e [B,Te,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	e [B,Te,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:67 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, x, e, bias gpu.Tensor) gpu.Tensor {

@@ -10,10 +10,10 @@ import (
 
 // decoderLayerGrad records the backward pass of [fn.decoder_layer] and frees what decoderLayer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx3 [B,T,hidden_size] act
-// 	-> de [B,Te,hidden_size] act
-// 	-> dbias [1,num_attention_heads,T,T] f32
+//	dy [B,T,hidden_size] act
+//	-> dx3 [B,T,hidden_size] act
+//	-> de [B,Te,hidden_size] act
+//	-> dbias [1,num_attention_heads,T,T] f32
 //
 // Spec: specs/t5.toml:67 [fn.decoder_layer].
 func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, s *DecoderLayerSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {

@@ -15,8 +15,8 @@ type EmbedTokensSaved struct {
 
 // embedTokens records the forward pass of [fn.embed_tokens].
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:47 [fn.embed_tokens].
 func (m *Model) embedTokens(r *nn.Recorder, b *nn.Batch, w *EmbedTokensWeights, s *EmbedTokensSaved, tokens gpu.Tensor) gpu.Tensor {
@@ -33,8 +33,8 @@ func (m *Model) embedTokens(r *nn.Recorder, b *nn.Batch, w *EmbedTokensWeights, 
 
 // embedTokensStep is embedTokens for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	-> y [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:47 [fn.embed_tokens].
 func (m *Model) embedTokensStep(r *nn.Recorder, b *nn.Batch, w *EmbedTokensWeights, tokens gpu.Tensor) gpu.Tensor {

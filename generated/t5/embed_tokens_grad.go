@@ -9,7 +9,7 @@ import (
 
 // embedTokensGrad records the backward pass of [fn.embed_tokens] and frees what embedTokens kept.
 //
-// 	dy [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:47 [fn.embed_tokens].
 func (m *Model) embedTokensGrad(r *nn.Recorder, b *nn.Batch, w *EmbedTokensWeights, s *EmbedTokensSaved, dy gpu.Tensor) {

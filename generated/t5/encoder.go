@@ -16,8 +16,8 @@ type EncoderSaved struct {
 
 // encoder records the forward pass of [fn.encoder].
 //
-// 	tokens [B,T] i32
-// 	-> e [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> e [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:25 [fn.encoder].
 func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *EncoderSaved, tokens gpu.Tensor) gpu.Tensor {
@@ -45,8 +45,8 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 
 // encoderStep is encoder for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	-> e [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	-> e [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:25 [fn.encoder].
 func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, tokens gpu.Tensor) gpu.Tensor {

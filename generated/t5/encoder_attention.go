@@ -21,9 +21,9 @@ type EncoderAttentionSaved struct {
 
 // encoderAttention records the forward pass of [fn.encoder_attention].
 //
-// 	x [B,T,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:78 [fn.encoder_attention].
 func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentionWeights, s *EncoderAttentionSaved, x, bias gpu.Tensor) gpu.Tensor {
@@ -46,9 +46,9 @@ func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentio
 
 // encoderAttentionStep is encoderAttention for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:78 [fn.encoder_attention].
 func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAttentionWeights, x, bias gpu.Tensor) gpu.Tensor {

@@ -9,9 +9,9 @@ import (
 
 // encoderAttentionGrad records the backward pass of [fn.encoder_attention] and frees what encoderAttention kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
-// 	-> dbias [1,num_attention_heads,T,T] f32
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
+//	-> dbias [1,num_attention_heads,T,T] f32
 //
 // Spec: specs/t5.toml:78 [fn.encoder_attention].
 func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAttentionWeights, s *EncoderAttentionSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

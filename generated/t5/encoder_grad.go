@@ -9,7 +9,7 @@ import (
 
 // encoderGrad records the backward pass of [fn.encoder] and frees what encoder kept.
 //
-// 	de [B,T,hidden_size] act
+//	de [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:25 [fn.encoder].
 func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *EncoderSaved, de gpu.Tensor) {

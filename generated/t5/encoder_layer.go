@@ -18,9 +18,9 @@ type EncoderLayerSaved struct {
 
 // encoderLayer records the forward pass of [fn.encoder_layer].
 //
-// 	x [B,T,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:59 [fn.encoder_layer].
 func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, s *EncoderLayerSaved, x, bias gpu.Tensor) gpu.Tensor {
@@ -45,9 +45,9 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 // encoderLayerStep is encoderLayer for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	bias [1,num_attention_heads,T,T] f32
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	bias [1,num_attention_heads,T,T] f32
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:59 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, x, bias gpu.Tensor) gpu.Tensor {

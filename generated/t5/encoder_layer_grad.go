@@ -10,9 +10,9 @@ import (
 
 // encoderLayerGrad records the backward pass of [fn.encoder_layer] and frees what encoderLayer kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
-// 	-> dbias [1,num_attention_heads,T,T] f32
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
+//	-> dbias [1,num_attention_heads,T,T] f32
 //
 // Spec: specs/t5.toml:59 [fn.encoder_layer].
 func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, s *EncoderLayerSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {

@@ -17,8 +17,8 @@ type FinalNormSaved struct {
 
 // finalNorm records the forward pass of [fn.final_norm].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:53 [fn.final_norm].
 func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, x gpu.Tensor) gpu.Tensor {
@@ -36,8 +36,8 @@ func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *F
 
 // finalNormStep is finalNorm for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:53 [fn.final_norm].
 func (m *Model) finalNormStep(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, x gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // finalNormGrad records the backward pass of [fn.final_norm] and frees what finalNorm kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:53 [fn.final_norm].
 func (m *Model) finalNormGrad(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, dy gpu.Tensor) gpu.Tensor {

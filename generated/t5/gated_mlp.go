@@ -19,8 +19,8 @@ type GatedMLPSaved struct {
 
 // gatedMLP records the forward pass of [fn.gated_mlp].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:129 [fn.gated_mlp].
 func (m *Model) gatedMLP(r *nn.Recorder, b *nn.Batch, w *GatedMLPWeights, s *GatedMLPSaved, x gpu.Tensor) gpu.Tensor {
@@ -49,8 +49,8 @@ func (m *Model) gatedMLP(r *nn.Recorder, b *nn.Batch, w *GatedMLPWeights, s *Gat
 
 // gatedMLPStep is gatedMLP for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:129 [fn.gated_mlp].
 func (m *Model) gatedMLPStep(r *nn.Recorder, b *nn.Batch, w *GatedMLPWeights, x gpu.Tensor) gpu.Tensor {

@@ -10,8 +10,8 @@ import (
 
 // gatedMLPGrad records the backward pass of [fn.gated_mlp] and frees what gatedMLP kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx2 [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx2 [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:129 [fn.gated_mlp].
 func (m *Model) gatedMLPGrad(r *nn.Recorder, b *nn.Batch, w *GatedMLPWeights, s *GatedMLPSaved, dy gpu.Tensor) gpu.Tensor {

@@ -30,9 +30,9 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 
 // model records the forward pass of [fn.model].
 //
-// 	tokens [B,T] i32
-// 	e [B,Te,hidden_size] act
-// 	-> h [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	e [B,Te,hidden_size] act
+//	-> h [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:33 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens, e gpu.Tensor) gpu.Tensor {
@@ -60,9 +60,9 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 
 // modelStep is model for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	tokens [B,T] i32
-// 	e [B,Te,hidden_size] act
-// 	-> h [B,T,hidden_size] act
+//	tokens [B,T] i32
+//	e [B,Te,hidden_size] act
+//	-> h [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:33 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens, e gpu.Tensor) gpu.Tensor {

@@ -9,8 +9,8 @@ import (
 
 // modelGrad records the backward pass of [fn.model] and frees what model kept.
 //
-// 	dh [B,T,hidden_size] act
-// 	-> de [B,Te,hidden_size] act
+//	dh [B,T,hidden_size] act
+//	-> de [B,Te,hidden_size] act
 //
 // Spec: specs/t5.toml:33 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) gpu.Tensor {

@@ -18,8 +18,8 @@ type PlainMLPSaved struct {
 
 // plainMLP records the forward pass of [fn.plain_mlp].
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:138 [fn.plain_mlp].
 func (m *Model) plainMLP(r *nn.Recorder, b *nn.Batch, w *PlainMLPWeights, s *PlainMLPSaved, x gpu.Tensor) gpu.Tensor {
@@ -44,8 +44,8 @@ func (m *Model) plainMLP(r *nn.Recorder, b *nn.Batch, w *PlainMLPWeights, s *Pla
 
 // plainMLPStep is plainMLP for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-// 	x [B,T,hidden_size] act
-// 	-> y [B,T,hidden_size] act
+//	x [B,T,hidden_size] act
+//	-> y [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:138 [fn.plain_mlp].
 func (m *Model) plainMLPStep(r *nn.Recorder, b *nn.Batch, w *PlainMLPWeights, x gpu.Tensor) gpu.Tensor {

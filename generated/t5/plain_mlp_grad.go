@@ -10,8 +10,8 @@ import (
 
 // plainMLPGrad records the backward pass of [fn.plain_mlp] and frees what plainMLP kept.
 //
-// 	dy [B,T,hidden_size] act
-// 	-> dx [B,T,hidden_size] act
+//	dy [B,T,hidden_size] act
+//	-> dx [B,T,hidden_size] act
 //
 // Spec: specs/t5.toml:138 [fn.plain_mlp].
 func (m *Model) plainMLPGrad(r *nn.Recorder, b *nn.Batch, w *PlainMLPWeights, s *PlainMLPSaved, dy gpu.Tensor) gpu.Tensor {
