@@ -108,12 +108,13 @@ type reduction struct {
 	at   int // phase whose loop sums it
 }
 
+// name makes a name that is free, and so is its vector form (followed by 4).
 func (w *formulaWriter) name(base string) string {
 	name := base
-	for i := 2; w.taken[name]; i++ {
+	for i := 2; w.taken[name] || w.taken[name+"4"]; i++ {
 		name = fmt.Sprintf("%s%d", base, i)
 	}
-	w.taken[name] = true
+	w.taken[name], w.taken[name+"4"] = true, true
 	return name
 }
 

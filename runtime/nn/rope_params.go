@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -21,6 +22,7 @@ type RopeParams struct {
 	MScale, MScaleAllDim    float64 // of yarn
 	NoTruncate              bool    // of yarn: truncate = false
 	ShortFactor, LongFactor []float64
+	Alpha                   float64 // of dynamic: the base is stretched by this, whatever the length
 	LowFactor, HighFactor   float64 // low_freq_factor and high_freq_factor, of llama3
 	Sections                []int   // mrope_section: frequencies ruled by each row of positions
 	InterleavedSections     bool    // mrope_interleaved: the rows alternate instead of following one another
@@ -68,6 +70,7 @@ func NewRopeParams(base RopeParams, object map[string]any) (RopeParams, error) {
 	p.ShortFactor, p.LongFactor = r.list("short_factor"), r.list("long_factor")
 	p.LowFactor = r.number("low_freq_factor", base.LowFactor)
 	p.HighFactor = r.number("high_freq_factor", base.HighFactor)
+	p.Alpha = r.number("alpha", base.Alpha)
 	for _, v := range r.list("mrope_section") {
 		p.Sections = append(p.Sections, int(v))
 	}
@@ -88,6 +91,9 @@ func (p *RopeParams) complete() error {
 	}
 	if p.Original == 0 {
 		p.Original = p.MaxPositions
+	}
+	if dim := float64(p.Dim()); p.Type == "dynamic" && p.Alpha > 0 && dim > 2 { // a base stretched once and for all
+		p.Type, p.Theta = "default", p.Theta*math.Pow(p.Alpha, dim/(dim-2))
 	}
 	if p.HeadDim < 1 || p.Theta <= 0 || p.Partial < 0 || p.Partial > 1 || p.Dim() < 1 {
 		return fmt.Errorf(
