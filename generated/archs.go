@@ -9,15 +9,24 @@ import (
 	"github.com/vulcast/vulcast/generated/codegen"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
+	"github.com/vulcast/vulcast/generated/dots1"
+	"github.com/vulcast/vulcast/generated/ernie4_5_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
+	"github.com/vulcast/vulcast/generated/glm4_moe"
+	"github.com/vulcast/vulcast/generated/glm4_moe_lite"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/gpt_bigcode"
 	"github.com/vulcast/vulcast/generated/gpt_neo"
 	"github.com/vulcast/vulcast/generated/gpt_neox"
 	"github.com/vulcast/vulcast/generated/gpt_neox_japanese"
+	"github.com/vulcast/vulcast/generated/gpt_oss"
 	"github.com/vulcast/vulcast/generated/gptj"
+	"github.com/vulcast/vulcast/generated/granitemoe"
+	"github.com/vulcast/vulcast/generated/granitemoeshared"
+	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/minimax_m2"
 	"github.com/vulcast/vulcast/generated/mixtral"
 	"github.com/vulcast/vulcast/generated/mpt"
 	"github.com/vulcast/vulcast/generated/olmoe"
@@ -37,15 +46,24 @@ func All() []*model.Arch {
 		codegen.Arch(),
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
+		dots1.Arch(),
+		ernie4_5_moe.Arch(),
 		falcon.Arch(),
 		flex_olmo.Arch(),
+		glm4_moe.Arch(),
+		glm4_moe_lite.Arch(),
 		gpt2.Arch(),
 		gpt_bigcode.Arch(),
 		gpt_neo.Arch(),
 		gpt_neox.Arch(),
 		gpt_neox_japanese.Arch(),
+		gpt_oss.Arch(),
 		gptj.Arch(),
+		granitemoe.Arch(),
+		granitemoeshared.Arch(),
+		hunyuan_v1_moe.Arch(),
 		llama.Arch(),
+		minimax_m2.Arch(),
 		mixtral.Arch(),
 		mpt.Arch(),
 		olmoe.Arch(),

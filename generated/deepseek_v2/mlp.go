@@ -9,8 +9,8 @@ import (
 
 // MLPSaved is what [fn.mlp] keeps for its backward pass.
 type MLPSaved struct {
-	MoE   MoESaved
-	Dense DenseSaved
+	SharedMoE SharedMoESaved
+	Dense     DenseSaved
 }
 
 // mlp records the forward pass of [fn.mlp].
@@ -18,12 +18,12 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:42 [fn.mlp].
+// Spec: specs/deepseek_v2.toml:21 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, x gpu.Tensor) gpu.Tensor {
-	// :45 @moe x -> y if=sparse else=@dense
+	// :24 @shared_moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse(i) {
-		y = m.moe(r, b, w.MoE, &s.MoE, x)
+		y = m.sharedMoE(r, b, w.SharedMoE, &s.SharedMoE, x)
 	} else {
 		y = m.dense(r, b, w.Dense, &s.Dense, x)
 	}
@@ -35,12 +35,12 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i i
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:42 [fn.mlp].
+// Spec: specs/deepseek_v2.toml:21 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, i int, x gpu.Tensor) gpu.Tensor {
-	// :45 @moe x -> y if=sparse else=@dense
+	// :24 @shared_moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse(i) {
-		y = m.moeStep(r, b, w.MoE, x)
+		y = m.sharedMoEStep(r, b, w.SharedMoE, x)
 	} else {
 		y = m.denseStep(r, b, w.Dense, x)
 	}

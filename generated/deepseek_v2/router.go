@@ -21,18 +21,18 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/deepseek_v2.toml:29 [fn.router].
+// Spec: specs/deepseek_v2.toml:26 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :32 linear x -> logits weight=gate.weight out=num_local_experts
+	// :29 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :33 softmax logits -> p
+	// :30 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
-	// :34 group_limit p -> l groups=n_group keep=topk_group if=limited
+	// :31 group_limit p -> l groups=n_group keep=topk_group if=limited
 	var l gpu.Tensor
 	if m.Limited() {
 		l = r.GroupLimit(p, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: 1})
@@ -40,15 +40,15 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 		l = r.Retain(p)
 	}
 
-	// :35 topk l -> index k=num_experts_per_tok
+	// :32 topk l -> index k=num_experts_per_tok
 	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	s.Index = r.Retain(index)
 	r.Free(l)
 
-	// :36 gather_last p index -> v
+	// :33 gather_last p index -> v
 	v := r.GatherLast(p, index)
 
-	// :37 scale v -> w by=routed_scaling_factor
+	// :34 scale v -> w by=routed_scaling_factor
 	w_ := kernels.Scale(r, v, float32(m.RoutedScalingFactor))
 	r.Free(v)
 	return w_, index
@@ -60,16 +60,16 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/deepseek_v2.toml:29 [fn.router].
+// Spec: specs/deepseek_v2.toml:26 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :32 linear x -> logits weight=gate.weight out=num_local_experts
+	// :29 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :33 softmax logits -> p
+	// :30 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
-	// :34 group_limit p -> l groups=n_group keep=topk_group if=limited
+	// :31 group_limit p -> l groups=n_group keep=topk_group if=limited
 	var l gpu.Tensor
 	if m.Limited() {
 		l = r.GroupLimit(p, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: 1})
@@ -77,15 +77,15 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 		l = r.Retain(p)
 	}
 
-	// :35 topk l -> index k=num_experts_per_tok
+	// :32 topk l -> index k=num_experts_per_tok
 	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	r.Free(l)
 
-	// :36 gather_last p index -> v
+	// :33 gather_last p index -> v
 	v := r.GatherLast(p, index)
 	r.Free(p)
 
-	// :37 scale v -> w by=routed_scaling_factor
+	// :34 scale v -> w by=routed_scaling_factor
 	w_ := kernels.Scale(r, v, float32(m.RoutedScalingFactor))
 	r.Free(v)
 	return w_, index

@@ -34,6 +34,7 @@ type Config struct {
 	RoutedScalingFactor   float64        // routed_scaling_factor
 	NGroup                int            // n_group
 	TopkGroup             int            // topk_group
+	PartialRotaryFactor   float64        // partial_rotary_factor
 	OutputRouterLogits    bool           // output_router_logits
 	RouterAuxLossCoef     float64        // router_aux_loss_coef
 	FirstKDenseReplace    int            // first_k_dense_replace
@@ -75,6 +76,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.RoutedScalingFactor = f.FloatOr(2.5, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
 	c.TopkGroup = f.IntOr(1, "topk_group")
+	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
 	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.FirstKDenseReplace = f.IntOr(3, "first_k_dense_replace")
@@ -114,6 +116,26 @@ func (c *Config) Window() int {
 	return 0
 }
 
+// QKVBias is attention_bias.
+func (c *Config) QKVBias() bool {
+	return c.AttentionBias
+}
+
+// OBias is attention_bias.
+func (c *Config) OBias() bool {
+	return c.AttentionBias
+}
+
+// RotaryShare is partial_rotary_factor.
+func (c *Config) RotaryShare() float64 {
+	return c.PartialRotaryFactor
+}
+
+// RopePairs is rope_interleave.
+func (c *Config) RopePairs() bool {
+	return c.RopeInterleave
+}
+
 // Sparse is i >= first_k_dense_replace.
 func (c *Config) Sparse(i int) bool {
 	return i >= c.FirstKDenseReplace
@@ -134,11 +156,6 @@ func (c *Config) GroupBest() int {
 	return 2
 }
 
-// QKVBias is attention_bias.
-func (c *Config) QKVBias() bool {
-	return c.AttentionBias
-}
-
 // QkNorm is false.
 func (c *Config) QkNorm() bool {
 	return false
@@ -157,11 +174,6 @@ func (c *Config) Mscale() float64 {
 		}
 		return 0.1*c.MscaleAllDim*math.Log(c.RopeFactor) + 1
 	}()
-}
-
-// RopePairs is rope_interleave.
-func (c *Config) RopePairs() bool {
-	return c.RopeInterleave
 }
 
 // LatentEps is 1e-6.

@@ -23,19 +23,19 @@ type GroupRouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:89 [fn.group_router].
+// Spec: specs/base/moe.toml:98 [fn.group_router].
 func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :92 linear x -> logits weight=gate.weight out=num_local_experts
+	// :101 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :93 sigmoid logits -> p
-	// :94 bias p -> c weight=gate.e_score_correction_bias
+	// :102 sigmoid logits -> p
+	// :103 bias p -> c weight=gate.e_score_correction_bias
 	p, c_ := kernels.SigmoidBias3b705a(r, logits, w.EScoreCorrectionBias.Value)
 	s.P = p
 	r.Free(logits)
 
-	// :95 group_limit c -> l groups=n_group keep=topk_group best=group_best if=limited
+	// :104 group_limit c -> l groups=n_group keep=topk_group best=group_best if=limited
 	var l gpu.Tensor
 	if m.Limited() {
 		l = r.GroupLimit(c_, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: m.GroupBest()})
@@ -44,15 +44,15 @@ func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, 
 	}
 	r.Free(c_)
 
-	// :96 topk l -> index k=num_experts_per_tok
+	// :105 topk l -> index k=num_experts_per_tok
 	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	s.Index = r.Retain(index)
 	r.Free(l)
 
-	// :97 gather_last p index -> v
+	// :106 gather_last p index -> v
 	v := r.GatherLast(p, index)
 
-	// :98 norm_sum v -> n eps=1e-20 if=norm_topk_prob
+	// :107 norm_sum v -> n eps=1e-20 if=norm_topk_prob
 	var nZ, n gpu.Tensor
 	if m.NormTopkProb {
 		nZ, n = kernels.NormSum(r, v, 1e-20)
@@ -63,7 +63,7 @@ func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, 
 	s.N = n
 	r.Free(v)
 
-	// :99 scale n -> w by=routed_scaling_factor
+	// :108 scale n -> w by=routed_scaling_factor
 	w_ := kernels.Scale(r, n, float32(m.RoutedScalingFactor))
 	return w_, index
 }
@@ -74,17 +74,17 @@ func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, 
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:89 [fn.group_router].
+// Spec: specs/base/moe.toml:98 [fn.group_router].
 func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :92 linear x -> logits weight=gate.weight out=num_local_experts
+	// :101 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :93 sigmoid logits -> p
-	// :94 bias p -> c weight=gate.e_score_correction_bias
+	// :102 sigmoid logits -> p
+	// :103 bias p -> c weight=gate.e_score_correction_bias
 	p, c_ := kernels.SigmoidBias3b705a(r, logits, w.EScoreCorrectionBias.Value)
 	r.Free(logits)
 
-	// :95 group_limit c -> l groups=n_group keep=topk_group best=group_best if=limited
+	// :104 group_limit c -> l groups=n_group keep=topk_group best=group_best if=limited
 	var l gpu.Tensor
 	if m.Limited() {
 		l = r.GroupLimit(c_, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: m.GroupBest()})
@@ -93,15 +93,15 @@ func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeigh
 	}
 	r.Free(c_)
 
-	// :96 topk l -> index k=num_experts_per_tok
+	// :105 topk l -> index k=num_experts_per_tok
 	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	r.Free(l)
 
-	// :97 gather_last p index -> v
+	// :106 gather_last p index -> v
 	v := r.GatherLast(p, index)
 	r.Free(p)
 
-	// :98 norm_sum v -> n eps=1e-20 if=norm_topk_prob
+	// :107 norm_sum v -> n eps=1e-20 if=norm_topk_prob
 	var n gpu.Tensor
 	if m.NormTopkProb {
 		n = kernels.NormSum3be083(r, v, 1e-20)
@@ -110,7 +110,7 @@ func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeigh
 	}
 	r.Free(v)
 
-	// :99 scale n -> w by=routed_scaling_factor
+	// :108 scale n -> w by=routed_scaling_factor
 	w_ := kernels.Scale(r, n, float32(m.RoutedScalingFactor))
 	r.Free(n)
 	return w_, index

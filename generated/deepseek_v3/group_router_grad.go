@@ -13,12 +13,12 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:89 [fn.group_router].
+// Spec: specs/base/moe.toml:98 [fn.group_router].
 func (m *Model) groupRouterGrad(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :99 scale n -> w by=routed_scaling_factor
+	// grad of :108 scale n -> w by=routed_scaling_factor
 	dn := kernels.ScaleGrad339fb3(r, dw, float32(m.RoutedScalingFactor))
 
-	// grad of :98 norm_sum v -> n eps=1e-20 if=norm_topk_prob
+	// grad of :107 norm_sum v -> n eps=1e-20 if=norm_topk_prob
 	var dv gpu.Tensor
 	if m.NormTopkProb {
 		dv = kernels.NormSumGrad1fac53(r, dn, s.N, s.NZ)
@@ -27,15 +27,15 @@ func (m *Model) groupRouterGrad(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeigh
 	}
 	r.Free(dn, s.N, s.NZ)
 
-	// grad of :97 gather_last p index -> v
+	// grad of :106 gather_last p index -> v
 	dp := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
 	r.Free(dv, s.Index)
 
-	// grad of :93 sigmoid logits -> p
+	// grad of :102 sigmoid logits -> p
 	dlogits := kernels.SigmoidGrad9ebe28(r, dp, s.P)
 	r.Free(dp, s.P)
 
-	// grad of :92 linear x -> logits weight=gate.weight out=num_local_experts
+	// grad of :101 linear x -> logits weight=gate.weight out=num_local_experts
 	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx

@@ -132,28 +132,28 @@ func (c *Config) routedWeights(b *nn.Builder) *RoutedWeights {
 
 // SharedWeights are the tensors of [fn.shared] in checkpoint order.
 type SharedWeights struct {
-	GateProj *nn.Linear // gate_proj.weight [moe_intermediate_size*n_shared_experts,hidden_size]
-	UpProj   *nn.Linear // up_proj.weight [moe_intermediate_size*n_shared_experts,hidden_size]
-	DownProj *nn.Linear // down_proj.weight [hidden_size,moe_intermediate_size*n_shared_experts]
+	GateProj *nn.Linear // gate_proj.weight [moe_intermediate_size*n_shared_experts,hidden_size], gate_proj.bias
+	UpProj   *nn.Linear // up_proj.weight [moe_intermediate_size*n_shared_experts,hidden_size], up_proj.bias
+	DownProj *nn.Linear // down_proj.weight [hidden_size,moe_intermediate_size*n_shared_experts], down_proj.bias
 }
 
 func (c *Config) sharedWeights(b *nn.Builder) *SharedWeights {
 	w := &SharedWeights{}
-	w.GateProj = b.Linear(b.Normal("gate_proj.weight", c.MoEIntermediateSize*c.NSharedExperts, c.HiddenSize), nil)
-	w.UpProj = b.Linear(b.Normal("up_proj.weight", c.MoEIntermediateSize*c.NSharedExperts, c.HiddenSize), nil)
-	w.DownProj = b.Linear(b.Normal("down_proj.weight", c.HiddenSize, c.MoEIntermediateSize*c.NSharedExperts), nil)
+	w.GateProj = b.Linear(b.Normal("gate_proj.weight", c.MoEIntermediateSize*c.NSharedExperts, c.HiddenSize), b.If(c.MLPBias).Zeros("gate_proj.bias", c.MoEIntermediateSize*c.NSharedExperts))
+	w.UpProj = b.Linear(b.Normal("up_proj.weight", c.MoEIntermediateSize*c.NSharedExperts, c.HiddenSize), b.If(c.MLPBias).Zeros("up_proj.bias", c.MoEIntermediateSize*c.NSharedExperts))
+	w.DownProj = b.Linear(b.Normal("down_proj.weight", c.HiddenSize, c.MoEIntermediateSize*c.NSharedExperts), b.If(c.MLPBias).Zeros("down_proj.bias", c.HiddenSize))
 	return w
 }
 
-// MoEWeights are the tensors of [fn.moe] in checkpoint order.
-type MoEWeights struct {
+// GroupedMoEWeights are the tensors of [fn.grouped_moe] in checkpoint order.
+type GroupedMoEWeights struct {
 	GroupRouter   *GroupRouterWeights
 	Routed        *RoutedWeights
 	SharedExperts *SharedWeights
 }
 
-func (c *Config) moeWeights(b *nn.Builder) *MoEWeights {
-	w := &MoEWeights{}
+func (c *Config) groupedMoEWeights(b *nn.Builder) *GroupedMoEWeights {
+	w := &GroupedMoEWeights{}
 	w.GroupRouter = c.groupRouterWeights(b)
 	w.Routed = c.routedWeights(b)
 	w.SharedExperts = c.sharedWeights(b.In("shared_experts."))
@@ -177,14 +177,14 @@ func (c *Config) denseWeights(b *nn.Builder) *DenseWeights {
 
 // MLPWeights are the tensors of [fn.mlp] in checkpoint order.
 type MLPWeights struct {
-	MoE   *MoEWeights
-	Dense *DenseWeights
+	GroupedMoE *GroupedMoEWeights
+	Dense      *DenseWeights
 }
 
 func (c *Config) mlpWeights(b *nn.Builder, i int) *MLPWeights {
 	w := &MLPWeights{}
 	if c.Sparse(i) {
-		w.MoE = c.moeWeights(b)
+		w.GroupedMoE = c.groupedMoEWeights(b)
 	}
 	if !(c.Sparse(i)) {
 		w.Dense = c.denseWeights(b)

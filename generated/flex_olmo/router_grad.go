@@ -13,9 +13,9 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:79 [fn.router].
+// Spec: specs/base/moe.toml:88 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :87 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
+	// grad of :96 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
 	var dn gpu.Tensor
 	if m.RoutedScalingFactor != 1 {
 		dn = kernels.ScaleGrad339fb3(r, dw, float32(m.RoutedScalingFactor))
@@ -23,7 +23,7 @@ func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *Rou
 		dn = r.Retain(dw)
 	}
 
-	// grad of :86 norm_sum v -> n if=norm_topk_prob
+	// grad of :95 norm_sum v -> n if=norm_topk_prob
 	var dv gpu.Tensor
 	if m.NormTopkProb {
 		dv = kernels.NormSumGrad1fac53(r, dn, s.N, s.NZ)
@@ -32,15 +32,15 @@ func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *Rou
 	}
 	r.Free(dn, s.N, s.NZ)
 
-	// grad of :85 gather_last p index -> v
+	// grad of :94 gather_last p index -> v
 	dp := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
 	r.Free(dv, s.Index)
 
-	// grad of :83 softmax logits -> p
+	// grad of :92 softmax logits -> p
 	dlogits := kernels.SoftmaxGrad79301f(r, dp, s.P)
 	r.Free(dp, s.P)
 
-	// grad of :82 linear x -> logits weight=gate.weight out=num_local_experts
+	// grad of :91 linear x -> logits weight=gate.weight out=num_local_experts
 	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx

@@ -60,3 +60,23 @@ func (c *Config) AttnScale() float64 {
 func (c *Config) Window() int {
 	return 0
 }
+
+// QKVBias is attention_bias.
+func (c *Config) QKVBias() bool {
+	return c.AttentionBias
+}
+
+// OBias is attention_bias.
+func (c *Config) OBias() bool {
+	return c.AttentionBias
+}
+
+// RotaryShare is 1.0.
+func (c *Config) RotaryShare() float64 {
+	return 1.0
+}
+
+// RopePairs is false.
+func (c *Config) RopePairs() bool {
+	return false
+}

@@ -16,9 +16,9 @@ type QKVWeights struct {
 
 func (c *Config) qkvWeights(b *nn.Builder) *QKVWeights {
 	w := &QKVWeights{}
-	w.QProj = b.Linear(b.Normal("q_proj.weight", c.HeadDim*c.NumAttentionHeads, c.HiddenSize), b.If(c.AttentionBias).Zeros("q_proj.bias", c.HeadDim*c.NumAttentionHeads))
-	w.KProj = b.Linear(b.Normal("k_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.AttentionBias).Zeros("k_proj.bias", c.HeadDim*c.NumKeyValueHeads))
-	w.VProj = b.Linear(b.Normal("v_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.AttentionBias).Zeros("v_proj.bias", c.HeadDim*c.NumKeyValueHeads))
+	w.QProj = b.Linear(b.Normal("q_proj.weight", c.HeadDim*c.NumAttentionHeads, c.HiddenSize), b.If(c.QKVBias()).Zeros("q_proj.bias", c.HeadDim*c.NumAttentionHeads))
+	w.KProj = b.Linear(b.Normal("k_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.QKVBias()).Zeros("k_proj.bias", c.HeadDim*c.NumKeyValueHeads))
+	w.VProj = b.Linear(b.Normal("v_proj.weight", c.HeadDim*c.NumKeyValueHeads, c.HiddenSize), b.If(c.QKVBias()).Zeros("v_proj.bias", c.HeadDim*c.NumKeyValueHeads))
 	return w
 }
 
@@ -31,7 +31,7 @@ type AttentionWeights struct {
 func (c *Config) attentionWeights(b *nn.Builder) *AttentionWeights {
 	w := &AttentionWeights{}
 	w.QKV = c.qkvWeights(b)
-	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.AttentionBias).Zeros("o_proj.bias", c.HiddenSize))
+	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.OBias()).Zeros("o_proj.bias", c.HiddenSize))
 	return w
 }
 

@@ -12,24 +12,24 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:46 [fn.attention].
+// Spec: specs/llama.toml:50 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :55 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// grad of :59 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
-	// grad of :54 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// grad of :58 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
-	// grad of :51 rope k cs -> kr
-	dk := r.RotateBack(dks, s.Cs, nn.RopeAttrs{})
+	// grad of :55 rope k cs -> kr interleaved=rope_pairs
+	dk := r.RotateBack(dks, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(dks)
 
-	// grad of :50 rope q cs -> qr
-	dq := r.RotateBack(dqr, s.Cs, nn.RopeAttrs{})
+	// grad of :54 rope q cs -> qr interleaved=rope_pairs
+	dq := r.RotateBack(dqr, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(dqr, s.Cs)
 
-	// grad of :49 @qkv x -> q k v
+	// grad of :53 @qkv x -> q k v
 	dx := m.qkvGrad(r, b, w.QKV, &s.QKV, dq, dk, dvs)
 	r.Free(dq, dk, dvs)
 	return dx

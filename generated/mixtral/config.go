@@ -34,6 +34,7 @@ type Config struct {
 	RoutedScalingFactor   float64        // routed_scaling_factor
 	NGroup                int            // n_group
 	TopkGroup             int            // topk_group
+	PartialRotaryFactor   float64        // partial_rotary_factor
 	OutputRouterLogits    bool           // output_router_logits
 	RouterAuxLossCoef     float64        // router_aux_loss_coef
 	SlidingWindow         int            // sliding_window
@@ -68,6 +69,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
 	c.TopkGroup = f.IntOr(1, "topk_group")
+	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
 	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
@@ -97,6 +99,26 @@ func (c *Config) Window() int {
 	return c.SlidingWindow
 }
 
+// QKVBias is attention_bias.
+func (c *Config) QKVBias() bool {
+	return c.AttentionBias
+}
+
+// OBias is attention_bias.
+func (c *Config) OBias() bool {
+	return c.AttentionBias
+}
+
+// RotaryShare is partial_rotary_factor.
+func (c *Config) RotaryShare() float64 {
+	return c.PartialRotaryFactor
+}
+
+// RopePairs is false.
+func (c *Config) RopePairs() bool {
+	return false
+}
+
 // Sparse is true.
 func (c *Config) Sparse() bool {
 	return true
@@ -115,11 +137,6 @@ func (c *Config) Limited() bool {
 // GroupBest is 2.
 func (c *Config) GroupBest() int {
 	return 2
-}
-
-// QKVBias is attention_bias.
-func (c *Config) QKVBias() bool {
-	return c.AttentionBias
 }
 
 // QkNorm is false.

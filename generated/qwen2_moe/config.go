@@ -36,6 +36,7 @@ type Config struct {
 	RoutedScalingFactor          float64        // routed_scaling_factor
 	NGroup                       int            // n_group
 	TopkGroup                    int            // topk_group
+	PartialRotaryFactor          float64        // partial_rotary_factor
 	OutputRouterLogits           bool           // output_router_logits
 	RouterAuxLossCoef            float64        // router_aux_loss_coef
 	QKVBias                      bool           // qkv_bias
@@ -76,6 +77,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
 	c.TopkGroup = f.IntOr(1, "topk_group")
+	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
 	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.QKVBias = f.BoolOr(true, "qkv_bias")
@@ -118,6 +120,21 @@ func (c *Config) Window(i int) int {
 		}
 		return 0
 	}()
+}
+
+// OBias is false.
+func (c *Config) OBias() bool {
+	return false
+}
+
+// RotaryShare is partial_rotary_factor.
+func (c *Config) RotaryShare() float64 {
+	return c.PartialRotaryFactor
+}
+
+// RopePairs is false.
+func (c *Config) RopePairs() bool {
+	return false
 }
 
 // Sparse is !has(mlp_only_layers, i) && (i + 1) % decoder_sparse_step == 0.

@@ -23,30 +23,30 @@ type MoESaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/qwen2_moe.toml:24 [fn.moe].
+// Spec: specs/qwen2_moe.toml:25 [fn.moe].
 func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :27 @router x -> w index
+	// :28 @router x -> w index
 	w_, index := m.router(r, b, w.Router, &s.Router, x)
 
-	// :28 @routed x w index -> r
+	// :29 @routed x w index -> r
 	r_ := m.routed(r, b, w.Routed, &s.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :29 @shared x -> s prefix=shared_expert.
+	// :30 @shared x -> s prefix=shared_expert.
 	s_ := m.shared(r, b, w.SharedExpert, &s.SharedExpert, x)
 	s.S = s_
 
-	// :30 linear x -> g0 weight=shared_expert_gate.weight out=1
+	// :31 linear x -> g0 weight=shared_expert_gate.weight out=1
 	g0 := r.Linear(w.SharedExpertGate, x)
 
-	// :31 sigmoid g0 -> g
+	// :32 sigmoid g0 -> g
 	g_ := kernels.Sigmoid(r, g0)
 	s.G = g_
 	r.Free(g0)
 
-	// :32 mul s g -> sg
-	// :33 add r sg -> y
+	// :33 mul s g -> sg
+	// :34 add r sg -> y
 	y := kernels.MulAdd1f66ab(r, s_, g_, r_)
 	r.Free(r_)
 	return y
@@ -57,27 +57,27 @@ func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/qwen2_moe.toml:24 [fn.moe].
+// Spec: specs/qwen2_moe.toml:25 [fn.moe].
 func (m *Model) moeStep(r *nn.Recorder, b *nn.Batch, w *MoEWeights, x gpu.Tensor) gpu.Tensor {
-	// :27 @router x -> w index
+	// :28 @router x -> w index
 	w_, index := m.routerStep(r, b, w.Router, x)
 
-	// :28 @routed x w index -> r
+	// :29 @routed x w index -> r
 	r_ := m.routedStep(r, b, w.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :29 @shared x -> s prefix=shared_expert.
+	// :30 @shared x -> s prefix=shared_expert.
 	s_ := m.sharedStep(r, b, w.SharedExpert, x)
 
-	// :30 linear x -> g0 weight=shared_expert_gate.weight out=1
+	// :31 linear x -> g0 weight=shared_expert_gate.weight out=1
 	g0 := r.Linear(w.SharedExpertGate, x)
 
-	// :31 sigmoid g0 -> g
+	// :32 sigmoid g0 -> g
 	g_ := kernels.Sigmoid(r, g0)
 	r.Free(g0)
 
-	// :32 mul s g -> sg
-	// :33 add r sg -> y
+	// :33 mul s g -> sg
+	// :34 add r sg -> y
 	y := kernels.MulAdd1f66ab(r, s_, g_, r_)
 	r.Free(s_, g_, r_)
 	return y

@@ -13,32 +13,32 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx7 [B,T,hidden_size] act
 //
-// Spec: specs/qwen2_moe.toml:24 [fn.moe].
+// Spec: specs/qwen2_moe.toml:25 [fn.moe].
 func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :32 mul s g -> sg
+	// grad of :33 mul s g -> sg
 	ds, dg := kernels.MulGradA92a26(r, dy, s.G, s.S)
 	r.Free(s.S)
 
-	// grad of :32 mul s g -> sg
+	// grad of :33 mul s g -> sg
 	dg2 := r.SumBack(dg, nn.SumBackAttrs{Like: []int{b.B, b.T, 1}})
 	r.Free(dg)
 
-	// grad of :31 sigmoid g0 -> g
+	// grad of :32 sigmoid g0 -> g
 	dg0 := kernels.SigmoidGrad9ebe28(r, dg2, s.G)
 	r.Free(dg2, s.G)
 
-	// grad of :30 linear x -> g0 weight=shared_expert_gate.weight out=1
+	// grad of :31 linear x -> g0 weight=shared_expert_gate.weight out=1
 	dx := r.LinearGrad(w.SharedExpertGate, s.X, dg0, gpu.Tensor{})
 	r.Free(s.X, dg0)
 
-	// grad of :29 @shared x -> s prefix=shared_expert.
+	// grad of :30 @shared x -> s prefix=shared_expert.
 	dx2 := m.sharedGrad(r, b, w.SharedExpert, &s.SharedExpert, ds)
 	r.Free(ds)
 
-	// grad of :28 @routed x w index -> r
+	// grad of :29 @routed x w index -> r
 	dx4, dw := m.routedGrad(r, b, w.Routed, &s.Routed, dy)
 
-	// grad of :27 @router x -> w index
+	// grad of :28 @router x -> w index
 	dx6 := m.routerGrad(r, b, w.Router, &s.Router, dw)
 	r.Free(dw)
 

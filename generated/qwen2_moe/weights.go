@@ -39,7 +39,7 @@ type AttentionWeights struct {
 func (c *Config) attentionWeights(b *nn.Builder, i int) *AttentionWeights {
 	w := &AttentionWeights{}
 	w.QKV = c.qkvWeights(b)
-	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.AttentionBias).Zeros("o_proj.bias", c.HiddenSize))
+	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.OBias()).Zeros("o_proj.bias", c.HiddenSize))
 	return w
 }
 
@@ -82,16 +82,16 @@ func (c *Config) routedWeights(b *nn.Builder) *RoutedWeights {
 
 // SharedWeights are the tensors of [fn.shared] in checkpoint order.
 type SharedWeights struct {
-	GateProj *nn.Linear // gate_proj.weight [shared_expert_intermediate_size,hidden_size]
-	UpProj   *nn.Linear // up_proj.weight [shared_expert_intermediate_size,hidden_size]
-	DownProj *nn.Linear // down_proj.weight [hidden_size,shared_expert_intermediate_size]
+	GateProj *nn.Linear // gate_proj.weight [shared_expert_intermediate_size,hidden_size], gate_proj.bias
+	UpProj   *nn.Linear // up_proj.weight [shared_expert_intermediate_size,hidden_size], up_proj.bias
+	DownProj *nn.Linear // down_proj.weight [hidden_size,shared_expert_intermediate_size], down_proj.bias
 }
 
 func (c *Config) sharedWeights(b *nn.Builder) *SharedWeights {
 	w := &SharedWeights{}
-	w.GateProj = b.Linear(b.Normal("gate_proj.weight", c.SharedExpertIntermediateSize, c.HiddenSize), nil)
-	w.UpProj = b.Linear(b.Normal("up_proj.weight", c.SharedExpertIntermediateSize, c.HiddenSize), nil)
-	w.DownProj = b.Linear(b.Normal("down_proj.weight", c.HiddenSize, c.SharedExpertIntermediateSize), nil)
+	w.GateProj = b.Linear(b.Normal("gate_proj.weight", c.SharedExpertIntermediateSize, c.HiddenSize), b.If(c.MLPBias).Zeros("gate_proj.bias", c.SharedExpertIntermediateSize))
+	w.UpProj = b.Linear(b.Normal("up_proj.weight", c.SharedExpertIntermediateSize, c.HiddenSize), b.If(c.MLPBias).Zeros("up_proj.bias", c.SharedExpertIntermediateSize))
+	w.DownProj = b.Linear(b.Normal("down_proj.weight", c.HiddenSize, c.SharedExpertIntermediateSize), b.If(c.MLPBias).Zeros("down_proj.bias", c.HiddenSize))
 	return w
 }
 

@@ -36,6 +36,7 @@ type Config struct {
 	RoutedScalingFactor   float64        // routed_scaling_factor
 	NGroup                int            // n_group
 	TopkGroup             int            // topk_group
+	PartialRotaryFactor   float64        // partial_rotary_factor
 	OutputRouterLogits    bool           // output_router_logits
 	RouterAuxLossCoef     float64        // router_aux_loss_coef
 	DecoderSparseStep     int            // decoder_sparse_step
@@ -72,6 +73,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
 	c.TopkGroup = f.IntOr(1, "topk_group")
+	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
 	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.DecoderSparseStep = f.IntOr(1, "decoder_sparse_step")
@@ -105,6 +107,26 @@ func (c *Config) Window() int {
 	}()
 }
 
+// QKVBias is attention_bias.
+func (c *Config) QKVBias() bool {
+	return c.AttentionBias
+}
+
+// OBias is attention_bias.
+func (c *Config) OBias() bool {
+	return c.AttentionBias
+}
+
+// RotaryShare is partial_rotary_factor.
+func (c *Config) RotaryShare() float64 {
+	return c.PartialRotaryFactor
+}
+
+// RopePairs is false.
+func (c *Config) RopePairs() bool {
+	return false
+}
+
 // Sparse is !has(mlp_only_layers, i) && (i + 1) % decoder_sparse_step == 0.
 func (c *Config) Sparse(i int) bool {
 	return !slices.Contains(c.MLPOnlyLayers, i) && (i+1)%c.DecoderSparseStep == 0
@@ -123,11 +145,6 @@ func (c *Config) Limited() bool {
 // GroupBest is 2.
 func (c *Config) GroupBest() int {
 	return 2
-}
-
-// QKVBias is attention_bias.
-func (c *Config) QKVBias() bool {
-	return c.AttentionBias
 }
 
 // QkNorm is true.

@@ -23,25 +23,25 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:79 [fn.router].
+// Spec: specs/base/moe.toml:88 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :82 linear x -> logits weight=gate.weight out=num_local_experts
+	// :91 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :83 softmax logits -> p
+	// :92 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
-	// :84 topk p -> index k=num_experts_per_tok
+	// :93 topk p -> index k=num_experts_per_tok
 	index := r.TopK(p, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	s.Index = r.Retain(index)
 
-	// :85 gather_last p index -> v
+	// :94 gather_last p index -> v
 	v := r.GatherLast(p, index)
 
-	// :86 norm_sum v -> n if=norm_topk_prob
+	// :95 norm_sum v -> n if=norm_topk_prob
 	var nZ, n gpu.Tensor
 	if m.NormTopkProb {
 		nZ, n = kernels.NormSum(r, v, 0)
@@ -52,7 +52,7 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 	s.N = n
 	r.Free(v)
 
-	// :87 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
+	// :96 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
 	var w_ gpu.Tensor
 	if m.RoutedScalingFactor != 1 {
 		w_ = kernels.Scale(r, n, float32(m.RoutedScalingFactor))
@@ -68,23 +68,23 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:79 [fn.router].
+// Spec: specs/base/moe.toml:88 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :82 linear x -> logits weight=gate.weight out=num_local_experts
+	// :91 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :83 softmax logits -> p
+	// :92 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
-	// :84 topk p -> index k=num_experts_per_tok
+	// :93 topk p -> index k=num_experts_per_tok
 	index := r.TopK(p, nn.TopKAttrs{K: m.NumExpertsPerTok})
 
-	// :85 gather_last p index -> v
+	// :94 gather_last p index -> v
 	v := r.GatherLast(p, index)
 	r.Free(p)
 
-	// :86 norm_sum v -> n if=norm_topk_prob
+	// :95 norm_sum v -> n if=norm_topk_prob
 	var n gpu.Tensor
 	if m.NormTopkProb {
 		n = kernels.NormSum3be083(r, v, 0)
@@ -93,7 +93,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 	}
 	r.Free(v)
 
-	// :87 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
+	// :96 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
 	var w_ gpu.Tensor
 	if m.RoutedScalingFactor != 1 {
 		w_ = kernels.Scale(r, n, float32(m.RoutedScalingFactor))

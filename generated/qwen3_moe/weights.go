@@ -39,7 +39,7 @@ type AttentionWeights struct {
 func (c *Config) attentionWeights(b *nn.Builder) *AttentionWeights {
 	w := &AttentionWeights{}
 	w.QKV = c.qkvWeights(b)
-	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.AttentionBias).Zeros("o_proj.bias", c.HiddenSize))
+	w.OProj = b.Linear(b.Normal("o_proj.weight", c.HiddenSize, c.HeadDim*c.NumAttentionHeads), b.If(c.OBias()).Zeros("o_proj.bias", c.HiddenSize))
 	return w
 }
 
