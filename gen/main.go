@@ -15,6 +15,8 @@ import (
 	"os"
 )
 
+//go:generate go -C .. run ./gen
+
 func main() {
 	kernels := flag.Bool("kernels", false, "only the library kernels of shaders/")
 	check := flag.Bool("check", false, "report stale files, change nothing")

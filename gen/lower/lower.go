@@ -171,12 +171,13 @@ func (l *lowerer) unused() {
 // body lowers the lines of one function.
 type body struct {
 	*lowerer
-	f     *ir.Func
-	src   *spec.Fn
-	env   map[string]*ir.Value
-	uses  map[string]int
-	where map[string]spec.Pos
-	layer bool
+	f      *ir.Func
+	src    *spec.Fn
+	env    map[string]*ir.Value
+	uses   map[string]int
+	where  map[string]spec.Pos
+	failed []*ir.Value // outputs of lines that failed
+	layer  bool
 }
 
 func (b *body) define(name string, v *ir.Value, at spec.Pos) {
@@ -217,7 +218,7 @@ func (b *body) line(ln *spec.Line) {
 	for i, n := range ln.In {
 		ins[i] = b.lookup(n, ln.Pos)
 	}
-	if len(b.errs) > before {
+	if len(b.errs) > before || slices.ContainsFunc(ins, b.isPlaceholder) {
 		b.placeholders(ln)
 		return
 	}
@@ -237,9 +238,13 @@ func (b *body) placeholders(ln *spec.Line) {
 		if n != "_" && b.env[n] == nil {
 			b.env[n] = &ir.Value{Name: n, Type: ir.Act}
 			b.uses[n] = 1
+			b.failed = append(b.failed, b.env[n])
 		}
 	}
 }
+
+// isPlaceholder: the value's line failed, and has been reported.
+func (b *body) isPlaceholder(v *ir.Value) bool { return slices.Contains(b.failed, v) }
 
 // expr parses an attribute's expression and checks its type.
 func (b *body) expr(src string, want expr.Type, at spec.Pos, what string) *expr.Expr {
