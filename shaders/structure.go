@@ -6,6 +6,7 @@ func structureSources() []Source {
 		{Name: "strided_copy", Template: "strided_copy.comp.tmpl"},
 		{Name: "dropout", Template: "dropout.comp.tmpl"},
 		{Name: "shift_index", Template: "shift_index.comp.tmpl"},
+		{Name: "token_positions", Template: "token_positions.comp.tmpl"},
 		{Name: "sum_two", Template: "sum_two.comp.tmpl"},
 		{Name: "relative_bias", Template: "relative_bias.comp.tmpl"},
 		{Name: "relative_diagonals", Template: "relative_diagonals.comp.tmpl"},

@@ -279,6 +279,8 @@ func (e *emitter) param(sc *scope, it *paramSet, p *ir.Param) string {
 	switch {
 	case p.Key == "bias" || o.Init == "zeros":
 		method = "Zeros"
+	case o.Init == "sinusoid":
+		method = "Sinusoid"
 	case o.Init == "ones" || o.IsFormula():
 		method = "Ones"
 	}

@@ -58,6 +58,15 @@ func initialValues(p *nn.Param, from int, dst []float32, seed uint64) error {
 		for i := range dst {
 			dst[i] = 1
 		}
+	case nn.InitSinusoid:
+		cols := p.Shape[len(p.Shape)-1]
+		row := make([]float32, cols)
+		for i := range dst {
+			if at := from + i; i == 0 || at%cols == 0 {
+				nn.SinusoidRow(row, at/cols, nn.SinusoidAttrs{Theta: 10000})
+			}
+			dst[i] = row[(from+i)%cols]
+		}
 	case nn.InitNormal:
 		// Blocks hold four values; a range may start inside one.
 		skip := from % 4

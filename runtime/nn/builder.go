@@ -106,6 +106,11 @@ func (b *Builder) Ones(names string, shape ...int) *Param {
 	return b.declare(names, Init{Kind: InitOnes}, shape)
 }
 
+// Sinusoid declares a table of positions that starts as sines and cosines.
+func (b *Builder) Sinusoid(names string, shape ...int) *Param {
+	return b.declare(names, Init{Kind: InitSinusoid}, shape)
+}
+
 func (b *Builder) declare(names string, init Init, shape []int) *Param {
 	if b.skip {
 		return nil

@@ -8,12 +8,15 @@ import (
 
 // Embed returns the rows of table [V, D] that index (I32, any shape) names: [..., D] stored as r.Act. Negative indices and
 // those from V on give zeros; callers check their data.
-func (r *Recorder) Embed(table *Param, index gpu.Tensor) gpu.Tensor {
+func (r *Recorder) Embed(table *Param, index gpu.Tensor) gpu.Tensor { return r.rowsOf(table, index, r.Act) }
+
+// rowsOf is Embed with a result of the given storage.
+func (r *Recorder) rowsOf(table *Param, index gpu.Tensor, stored gpu.DType) gpu.Tensor {
 	if r.Err() != nil || !r.checkTable(table) {
 		return gpu.Tensor{}
 	}
 	vocab, d := table.Shape[0], table.Shape[1]
-	y := r.Alloc(r.Act, append(append([]int(nil), index.Shape...), d)...)
+	y := r.Alloc(stored, append(append([]int(nil), index.Shape...), d)...)
 	if d%2 != 0 && (y.Type.Size() == 2 || table.Value.Type.Size() == 2) {
 		r.failf("embed %s: rows of %d elements stored in 16 bits; rows of 16-bit tensors must have even length: use f32",
 			table.Name, d)

@@ -45,4 +45,5 @@ const (
 	InitNormal InitKind = iota // mean 0, deviation Std
 	InitZeros
 	InitOnes
+	InitSinusoid // rows of SinusoidRow
 )
