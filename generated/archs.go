@@ -4,7 +4,10 @@
 package generated
 
 import (
+	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
+	"github.com/vulcast/vulcast/generated/blenderbot"
+	"github.com/vulcast/vulcast/generated/blenderbot_small"
 	"github.com/vulcast/vulcast/generated/bloom"
 	"github.com/vulcast/vulcast/generated/codegen"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
@@ -26,22 +29,32 @@ import (
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/m2m_100"
+	"github.com/vulcast/vulcast/generated/mbart"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
 	"github.com/vulcast/vulcast/generated/mixtral"
 	"github.com/vulcast/vulcast/generated/mpt"
+	"github.com/vulcast/vulcast/generated/mt5"
+	"github.com/vulcast/vulcast/generated/mvp"
 	"github.com/vulcast/vulcast/generated/olmoe"
 	"github.com/vulcast/vulcast/generated/openai_gpt"
 	"github.com/vulcast/vulcast/generated/opt"
+	"github.com/vulcast/vulcast/generated/pegasus"
+	"github.com/vulcast/vulcast/generated/plbart"
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
 	"github.com/vulcast/vulcast/generated/t5"
+	"github.com/vulcast/vulcast/generated/umt5"
 	"github.com/vulcast/vulcast/runtime/model"
 )
 
 // All returns every architecture, sorted by name.
 func All() []*model.Arch {
 	return []*model.Arch{
+		bart.Arch(),
 		bert.Arch(),
+		blenderbot.Arch(),
+		blenderbot_small.Arch(),
 		bloom.Arch(),
 		codegen.Arch(),
 		deepseek_v2.Arch(),
@@ -63,14 +76,21 @@ func All() []*model.Arch {
 		granitemoeshared.Arch(),
 		hunyuan_v1_moe.Arch(),
 		llama.Arch(),
+		m2m_100.Arch(),
+		mbart.Arch(),
 		minimax_m2.Arch(),
 		mixtral.Arch(),
 		mpt.Arch(),
+		mt5.Arch(),
+		mvp.Arch(),
 		olmoe.Arch(),
 		openai_gpt.Arch(),
 		opt.Arch(),
+		pegasus.Arch(),
+		plbart.Arch(),
 		qwen2_moe.Arch(),
 		qwen3_moe.Arch(),
 		t5.Arch(),
+		umt5.Arch(),
 	}
 }

@@ -90,6 +90,8 @@ var (
 	codeDropout string
 	//go:embed shift_index.spv
 	codeShiftIndex string
+	//go:embed token_positions.spv
+	codeTokenPositions string
 	//go:embed sum_two.spv
 	codeSumTwo string
 	//go:embed relative_bias.spv
@@ -158,6 +160,7 @@ var NN = nn.Kernels{
 	StridedCopy:          gpu.Kernel{Name: "strided_copy", Code: codeStridedCopy},
 	Dropout:              gpu.Kernel{Name: "dropout", Code: codeDropout},
 	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
+	TokenPositions:       gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
 	RelativeBias:         gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
 	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
