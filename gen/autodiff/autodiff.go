@@ -18,6 +18,7 @@ import (
 // Module adds backward functions to all functions through which gradients flow.
 func Module(m *ir.Module, table ops.Table) error {
 	markActive(m, table)
+	pruneUnwanted(m, table, []string{"encoder", "model", "head"})
 	for _, f := range m.Funcs {
 		if err := backward(f, table); err != nil {
 			return err

@@ -42,4 +42,7 @@ type Kernels struct {
 
 	// Routing and experts (experts.go).
 	Topk, GroupLimit, GatherLast, ScatterLast, Route, ExpertLinear, ExpertGrad gpu.Kernel
+
+	// Positions to compute with (place.go).
+	IndexFloat gpu.Kernel
 }
