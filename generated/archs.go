@@ -4,6 +4,8 @@
 package generated
 
 import (
+	"github.com/vulcast/vulcast/generated/afmoe"
+	"github.com/vulcast/vulcast/generated/axk1"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/blenderbot"
@@ -14,6 +16,7 @@ import (
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
 	"github.com/vulcast/vulcast/generated/dots1"
 	"github.com/vulcast/vulcast/generated/ernie4_5_moe"
+	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
 	"github.com/vulcast/vulcast/generated/glm4_moe"
@@ -28,10 +31,12 @@ import (
 	"github.com/vulcast/vulcast/generated/granitemoe"
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
+	"github.com/vulcast/vulcast/generated/hy_v3"
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/m2m_100"
 	"github.com/vulcast/vulcast/generated/mbart"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
+	"github.com/vulcast/vulcast/generated/mistral4"
 	"github.com/vulcast/vulcast/generated/mixtral"
 	"github.com/vulcast/vulcast/generated/mpt"
 	"github.com/vulcast/vulcast/generated/mt5"
@@ -43,6 +48,7 @@ import (
 	"github.com/vulcast/vulcast/generated/plbart"
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
+	"github.com/vulcast/vulcast/generated/solar_open"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/generated/umt5"
 	"github.com/vulcast/vulcast/runtime/model"
@@ -51,6 +57,8 @@ import (
 // All returns every architecture, sorted by name.
 func All() []*model.Arch {
 	return []*model.Arch{
+		afmoe.Arch(),
+		axk1.Arch(),
 		bart.Arch(),
 		bert.Arch(),
 		blenderbot.Arch(),
@@ -61,6 +69,7 @@ func All() []*model.Arch {
 		deepseek_v3.Arch(),
 		dots1.Arch(),
 		ernie4_5_moe.Arch(),
+		exaone_moe.Arch(),
 		falcon.Arch(),
 		flex_olmo.Arch(),
 		glm4_moe.Arch(),
@@ -75,10 +84,12 @@ func All() []*model.Arch {
 		granitemoe.Arch(),
 		granitemoeshared.Arch(),
 		hunyuan_v1_moe.Arch(),
+		hy_v3.Arch(),
 		llama.Arch(),
 		m2m_100.Arch(),
 		mbart.Arch(),
 		minimax_m2.Arch(),
+		mistral4.Arch(),
 		mixtral.Arch(),
 		mpt.Arch(),
 		mt5.Arch(),
@@ -90,6 +101,7 @@ func All() []*model.Arch {
 		plbart.Arch(),
 		qwen2_moe.Arch(),
 		qwen3_moe.Arch(),
+		solar_open.Arch(),
 		t5.Arch(),
 		umt5.Arch(),
 	}

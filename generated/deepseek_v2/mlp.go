@@ -18,9 +18,9 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v2.toml:21 [fn.mlp].
+// Spec: specs/deepseek_v2.toml:23 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, x gpu.Tensor) gpu.Tensor {
-	// :24 @shared_moe x -> y if=sparse else=@dense
+	// :26 @shared_moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse(i) {
 		y = m.sharedMoE(r, b, w.SharedMoE, &s.SharedMoE, x)
@@ -35,9 +35,9 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i i
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v2.toml:21 [fn.mlp].
+// Spec: specs/deepseek_v2.toml:23 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, i int, x gpu.Tensor) gpu.Tensor {
-	// :24 @shared_moe x -> y if=sparse else=@dense
+	// :26 @shared_moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse(i) {
 		y = m.sharedMoEStep(r, b, w.SharedMoE, x)

@@ -12,9 +12,9 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v2.toml:21 [fn.mlp].
+// Spec: specs/deepseek_v2.toml:23 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, dy gpu.Tensor) gpu.Tensor {
-	// grad of :24 @shared_moe x -> y if=sparse else=@dense
+	// grad of :26 @shared_moe x -> y if=sparse else=@dense
 	var dx gpu.Tensor
 	if m.Sparse(i) {
 		dx = m.sharedMoEGrad(r, b, w.SharedMoE, &s.SharedMoE, dy)

@@ -10,9 +10,9 @@ import (
 
 // RouterSaved is what [fn.router] keeps for its backward pass.
 type RouterSaved struct {
-	Index gpu.Tensor // index [B,T,num_experts_per_tok]
-	P     gpu.Tensor // p [B,T,num_local_experts]
-	X     gpu.Tensor // x [B,T,hidden_size]
+	P      gpu.Tensor // p [B,T,num_local_experts]
+	X      gpu.Tensor // x [B,T,hidden_size]
+	Choose ChooseSaved
 }
 
 // router records the forward pass of [fn.router].
@@ -21,36 +21,19 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/deepseek_v2.toml:26 [fn.router].
+// Spec: specs/base/moe.toml:92 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :29 linear x -> logits weight=gate.weight out=num_local_experts
+	// :95 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :30 softmax logits -> p
+	// :96 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
-	// :31 group_limit p -> l groups=n_group keep=topk_group if=limited
-	var l gpu.Tensor
-	if m.Limited() {
-		l = r.GroupLimit(p, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: 1})
-	} else {
-		l = r.Retain(p)
-	}
-
-	// :32 topk l -> index k=num_experts_per_tok
-	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
-	s.Index = r.Retain(index)
-	r.Free(l)
-
-	// :33 gather_last p index -> v
-	v := r.GatherLast(p, index)
-
-	// :34 scale v -> w by=routed_scaling_factor
-	w_ := kernels.Scale(r, v, float32(m.RoutedScalingFactor))
-	r.Free(v)
+	// :97 @choose p p -> w index
+	w_, index := m.choose(r, b, &s.Choose, p, p)
 	return w_, index
 }
 
@@ -60,33 +43,17 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/deepseek_v2.toml:26 [fn.router].
+// Spec: specs/base/moe.toml:92 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :29 linear x -> logits weight=gate.weight out=num_local_experts
+	// :95 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :30 softmax logits -> p
+	// :96 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
-	// :31 group_limit p -> l groups=n_group keep=topk_group if=limited
-	var l gpu.Tensor
-	if m.Limited() {
-		l = r.GroupLimit(p, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: 1})
-	} else {
-		l = r.Retain(p)
-	}
-
-	// :32 topk l -> index k=num_experts_per_tok
-	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
-	r.Free(l)
-
-	// :33 gather_last p index -> v
-	v := r.GatherLast(p, index)
+	// :97 @choose p p -> w index
+	w_, index := m.chooseStep(r, b, p, p)
 	r.Free(p)
-
-	// :34 scale v -> w by=routed_scaling_factor
-	w_ := kernels.Scale(r, v, float32(m.RoutedScalingFactor))
-	r.Free(v)
 	return w_, index
 }

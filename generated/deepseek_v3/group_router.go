@@ -3,18 +3,14 @@
 package deepseek_v3
 
 import (
-	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
 // GroupRouterSaved is what [fn.group_router] keeps for its backward pass.
 type GroupRouterSaved struct {
-	N     gpu.Tensor // n [B,T,num_experts_per_tok]
-	NZ    gpu.Tensor // n_z [B,T,1]
-	Index gpu.Tensor // index [B,T,num_experts_per_tok]
-	P     gpu.Tensor // p [B,T,num_local_experts]
-	X     gpu.Tensor // x [B,T,hidden_size]
+	Scores ScoresSaved
+	Choose ChooseSaved
 }
 
 // groupRouter records the forward pass of [fn.group_router].
@@ -23,48 +19,14 @@ type GroupRouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:98 [fn.group_router].
+// Spec: specs/base/moe.toml:99 [fn.group_router].
 func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	s.X = r.Retain(x)
-	// :101 linear x -> logits weight=gate.weight out=num_local_experts
-	logits := r.Linear(w.Gate, x)
+	// :102 @scores x -> p c
+	p, c_ := m.scores(r, b, w.Scores, &s.Scores, x)
 
-	// :102 sigmoid logits -> p
-	// :103 bias p -> c weight=gate.e_score_correction_bias
-	p, c_ := kernels.SigmoidBias3b705a(r, logits, w.EScoreCorrectionBias.Value)
-	s.P = p
-	r.Free(logits)
-
-	// :104 group_limit c -> l groups=n_group keep=topk_group best=group_best if=limited
-	var l gpu.Tensor
-	if m.Limited() {
-		l = r.GroupLimit(c_, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: m.GroupBest()})
-	} else {
-		l = r.Retain(c_)
-	}
-	r.Free(c_)
-
-	// :105 topk l -> index k=num_experts_per_tok
-	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
-	s.Index = r.Retain(index)
-	r.Free(l)
-
-	// :106 gather_last p index -> v
-	v := r.GatherLast(p, index)
-
-	// :107 norm_sum v -> n eps=1e-20 if=norm_topk_prob
-	var nZ, n gpu.Tensor
-	if m.NormTopkProb {
-		nZ, n = kernels.NormSum(r, v, 1e-20)
-	} else {
-		n = r.Retain(v)
-	}
-	s.NZ = nZ
-	s.N = n
-	r.Free(v)
-
-	// :108 scale n -> w by=routed_scaling_factor
-	w_ := kernels.Scale(r, n, float32(m.RoutedScalingFactor))
+	// :103 @choose p c -> w index
+	w_, index := m.choose(r, b, &s.Choose, p, c_)
+	r.Free(p, c_)
 	return w_, index
 }
 
@@ -74,44 +36,13 @@ func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, 
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:98 [fn.group_router].
+// Spec: specs/base/moe.toml:99 [fn.group_router].
 func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :101 linear x -> logits weight=gate.weight out=num_local_experts
-	logits := r.Linear(w.Gate, x)
+	// :102 @scores x -> p c
+	p, c_ := m.scoresStep(r, b, w.Scores, x)
 
-	// :102 sigmoid logits -> p
-	// :103 bias p -> c weight=gate.e_score_correction_bias
-	p, c_ := kernels.SigmoidBias3b705a(r, logits, w.EScoreCorrectionBias.Value)
-	r.Free(logits)
-
-	// :104 group_limit c -> l groups=n_group keep=topk_group best=group_best if=limited
-	var l gpu.Tensor
-	if m.Limited() {
-		l = r.GroupLimit(c_, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: m.GroupBest()})
-	} else {
-		l = r.Retain(c_)
-	}
-	r.Free(c_)
-
-	// :105 topk l -> index k=num_experts_per_tok
-	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
-	r.Free(l)
-
-	// :106 gather_last p index -> v
-	v := r.GatherLast(p, index)
-	r.Free(p)
-
-	// :107 norm_sum v -> n eps=1e-20 if=norm_topk_prob
-	var n gpu.Tensor
-	if m.NormTopkProb {
-		n = kernels.NormSum3be083(r, v, 1e-20)
-	} else {
-		n = r.Retain(v)
-	}
-	r.Free(v)
-
-	// :108 scale n -> w by=routed_scaling_factor
-	w_ := kernels.Scale(r, n, float32(m.RoutedScalingFactor))
-	r.Free(n)
+	// :103 @choose p c -> w index
+	w_, index := m.chooseStep(r, b, p, c_)
+	r.Free(p, c_)
 	return w_, index
 }

@@ -91,16 +91,27 @@ func (c *Config) attentionWeights(b *nn.Builder) *AttentionWeights {
 	return w
 }
 
-// GroupRouterWeights are the tensors of [fn.group_router] in checkpoint order.
-type GroupRouterWeights struct {
+// ScoresWeights are the tensors of [fn.scores] in checkpoint order.
+type ScoresWeights struct {
 	Gate                 *nn.Linear // gate.weight [num_local_experts,hidden_size]
 	EScoreCorrectionBias *nn.Param  // gate.e_score_correction_bias [num_local_experts]
 }
 
-func (c *Config) groupRouterWeights(b *nn.Builder) *GroupRouterWeights {
-	w := &GroupRouterWeights{}
+func (c *Config) scoresWeights(b *nn.Builder) *ScoresWeights {
+	w := &ScoresWeights{}
 	w.Gate = b.Linear(b.Normal("gate.weight", c.NumLocalExperts, c.HiddenSize), nil)
 	w.EScoreCorrectionBias = b.Fixed().Zeros("gate.e_score_correction_bias", c.NumLocalExperts)
+	return w
+}
+
+// GroupRouterWeights are the tensors of [fn.group_router] in checkpoint order.
+type GroupRouterWeights struct {
+	Scores *ScoresWeights
+}
+
+func (c *Config) groupRouterWeights(b *nn.Builder) *GroupRouterWeights {
+	w := &GroupRouterWeights{}
+	w.Scores = c.scoresWeights(b)
 	return w
 }
 

@@ -3,7 +3,6 @@
 package dots1
 
 import (
-	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
@@ -13,30 +12,13 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:98 [fn.group_router].
+// Spec: specs/base/moe.toml:99 [fn.group_router].
 func (m *Model) groupRouterGrad(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :108 scale n -> w by=routed_scaling_factor
-	dn := kernels.ScaleGrad339fb3(r, dw, float32(m.RoutedScalingFactor))
+	// grad of :103 @choose p c -> w index
+	dp := m.chooseGrad(r, b, &s.Choose, dw)
 
-	// grad of :107 norm_sum v -> n eps=1e-20 if=norm_topk_prob
-	var dv gpu.Tensor
-	if m.NormTopkProb {
-		dv = kernels.NormSumGrad1fac53(r, dn, s.N, s.NZ)
-	} else {
-		dv = r.Retain(dn)
-	}
-	r.Free(dn, s.N, s.NZ)
-
-	// grad of :106 gather_last p index -> v
-	dp := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
-	r.Free(dv, s.Index)
-
-	// grad of :102 sigmoid logits -> p
-	dlogits := kernels.SigmoidGrad9ebe28(r, dp, s.P)
-	r.Free(dp, s.P)
-
-	// grad of :101 linear x -> logits weight=gate.weight out=num_local_experts
-	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
-	r.Free(s.X, dlogits)
+	// grad of :102 @scores x -> p c
+	dx := m.scoresGrad(r, b, w.Scores, &s.Scores, dp)
+	r.Free(dp)
 	return dx
 }

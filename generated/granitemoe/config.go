@@ -50,7 +50,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")
-	c.IntermediateSize = f.Int("intermediate_size")
+	c.IntermediateSize = f.IntOr(0, "intermediate_size")
 	c.NumKeyValueHeads = f.IntOr(c.NumAttentionHeads, "num_key_value_heads")
 	c.HeadDim = f.IntOr(c.HiddenSize/c.NumAttentionHeads, "head_dim")
 	c.HiddenAct = f.StringOr("silu", "hidden_act")
@@ -77,6 +77,12 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.AttentionMultiplier = f.FloatOr(1, "attention_multiplier")
 	if err := f.Err(); err != nil {
 		return nil, err
+	}
+	if !(!c.Limited() || c.NGroup > 0 && c.NumLocalExperts%c.NGroup == 0 && c.TopkGroup <= c.NGroup) {
+		f.Refuse("!limited || n_group > 0 && num_local_experts % n_group == 0 && topk_group <= n_group", "experts come in n_group groups of one size")
+	}
+	if !(!c.Limited() || c.NumExpertsPerTok*c.NGroup <= c.TopkGroup*c.NumLocalExperts) {
+		f.Refuse("!limited || num_experts_per_tok * n_group <= topk_group * num_local_experts", "the groups that are kept hold enough experts")
 	}
 	if !(!c.OutputRouterLogits || c.RouterAuxLossCoef == 0) {
 		f.Refuse("!output_router_logits || router_aux_loss_coef == 0", "the auxiliary loss of the router is not computed; set router_aux_loss_coef to 0 or output_router_logits to false")
@@ -112,9 +118,19 @@ func (c *Config) RotaryShare() float64 {
 	return c.PartialRotaryFactor
 }
 
+// RopeDim is head_dim.
+func (c *Config) RopeDim() int {
+	return c.HeadDim
+}
+
 // RopePairs is false.
 func (c *Config) RopePairs() bool {
 	return false
+}
+
+// Rotates is true.
+func (c *Config) Rotates() bool {
+	return true
 }
 
 // Sparse is true.
@@ -135,6 +151,11 @@ func (c *Config) Limited() bool {
 // GroupBest is 2.
 func (c *Config) GroupBest() int {
 	return 2
+}
+
+// Renormed is norm_topk_prob.
+func (c *Config) Renormed() bool {
+	return c.NormTopkProb
 }
 
 // QkNorm is false.

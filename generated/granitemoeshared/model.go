@@ -45,7 +45,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	x0 := kernels.Scale(r, e, float32(m.EmbeddingMultiplier))
 	r.Free(e)
 
-	// :23 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
+	// :23 rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
 	cs := r.RopeTable(b, m.modelCs)
 
 	// :24 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
@@ -79,7 +79,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	x0 := kernels.Scale(r, e, float32(m.EmbeddingMultiplier))
 	r.Free(e)
 
-	// :23 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
+	// :23 rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
 	cs := r.RopeTable(b, m.modelCs)
 
 	// :24 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.

@@ -92,6 +92,8 @@ var (
 	codeShiftIndex string
 	//go:embed token_positions.spv
 	codeTokenPositions string
+	//go:embed index_float.spv
+	codeIndexFloat string
 	//go:embed sum_two.spv
 	codeSumTwo string
 	//go:embed relative_bias.spv
@@ -161,6 +163,7 @@ var NN = nn.Kernels{
 	Dropout:              gpu.Kernel{Name: "dropout", Code: codeDropout},
 	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
 	TokenPositions:       gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
+	IndexFloat:           gpu.Kernel{Name: "index_float", Code: codeIndexFloat},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
 	RelativeBias:         gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
 	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},

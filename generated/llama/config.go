@@ -76,7 +76,17 @@ func (c *Config) RotaryShare() float64 {
 	return 1.0
 }
 
+// RopeDim is head_dim.
+func (c *Config) RopeDim() int {
+	return c.HeadDim
+}
+
 // RopePairs is false.
 func (c *Config) RopePairs() bool {
 	return false
+}
+
+// Rotates is true.
+func (c *Config) Rotates() bool {
+	return true
 }

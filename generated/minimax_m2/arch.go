@@ -30,7 +30,7 @@ type Model struct {
 	options  model.Options
 	modelW   *ModelWeights
 	headW    *HeadWeights
-	modelCs  *nn.RopeTable // rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
+	modelCs  *nn.RopeTable // rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
 }
 
 // New declares the model that the configuration describes; it takes no device memory.
@@ -59,7 +59,7 @@ func (m *Model) Linears() []*nn.Linear { return m.declared.Linears() }
 func (m *Model) Prepare(dev *gpu.Device, o model.Options) error {
 	m.options = o
 	var err error
-	if m.modelCs, err = nn.NewRope(dev, nn.RopeTableAttrs{Params: m.Rope, Dim: m.HeadDim, Theta: m.RopeTheta, Partial: m.RotaryShare(), Max: m.MaxPositionEmbeddings, Type: ""}); err != nil {
+	if m.modelCs, err = nn.NewRope(dev, nn.RopeTableAttrs{Params: m.Rope, Dim: m.RopeDim(), Theta: m.RopeTheta, Partial: m.RotaryShare(), Max: m.MaxPositionEmbeddings, Type: ""}); err != nil {
 		return err
 	}
 	return nil

@@ -37,37 +37,47 @@ func (c *Config) attentionState(a *nn.StateAlloc, i int) AttentionState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:50 [fn.attention].
+// Spec: specs/llama.toml:52 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, i int, x, cs gpu.Tensor) gpu.Tensor {
 	s.Cs = r.Retain(cs)
-	// :53 @qkv x -> q k v
+	// :55 @qkv x -> q k v
 	q, k, v := m.qkv(r, b, w.QKV, &s.QKV, x)
 
-	// :54 rope q cs -> qr interleaved=rope_pairs
-	qr := r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	// :56 rope q cs -> qr interleaved=rope_pairs if=rotates
+	var qr gpu.Tensor
+	if m.Rotates() {
+		qr = r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	} else {
+		qr = r.Retain(q)
+	}
 	s.Qr = qr
 	r.Free(q)
 
-	// :55 rope k cs -> kr interleaved=rope_pairs
-	kr := r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	// :57 rope k cs -> kr interleaved=rope_pairs if=rotates
+	var kr gpu.Tensor
+	if m.Rotates() {
+		kr = r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	} else {
+		kr = r.Retain(k)
+	}
 	r.Free(k)
 
-	// :56 cache kr -> ks
+	// :58 cache kr -> ks
 	ks := r.Cache(kr)
 	s.Ks = ks
 	r.Free(kr)
 
-	// :57 cache v -> vs
+	// :59 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :58 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// :60 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :59 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// :61 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	return y
 }
@@ -78,32 +88,42 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:50 [fn.attention].
+// Spec: specs/llama.toml:52 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, i int, x, cs gpu.Tensor) gpu.Tensor {
-	// :53 @qkv x -> q k v
+	// :55 @qkv x -> q k v
 	q, k, v := m.qkvStep(r, b, w.QKV, x)
 
-	// :54 rope q cs -> qr interleaved=rope_pairs
-	qr := r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	// :56 rope q cs -> qr interleaved=rope_pairs if=rotates
+	var qr gpu.Tensor
+	if m.Rotates() {
+		qr = r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	} else {
+		qr = r.Retain(q)
+	}
 	r.Free(q)
 
-	// :55 rope k cs -> kr interleaved=rope_pairs
-	kr := r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	// :57 rope k cs -> kr interleaved=rope_pairs if=rotates
+	var kr gpu.Tensor
+	if m.Rotates() {
+		kr = r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
+	} else {
+		kr = r.Retain(k)
+	}
 	r.Free(k)
 
-	// :56 cache kr -> ks
+	// :58 cache kr -> ks
 	ks := r.CacheStep(b, &st.Ks, kr)
 	r.Free(kr)
 
-	// :57 cache v -> vs
+	// :59 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :58 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// :60 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
 	r.Free(qr, ks, vs, aLse)
 
-	// :59 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// :61 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	r.Free(a)
 	return y

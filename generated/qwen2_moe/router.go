@@ -10,11 +10,9 @@ import (
 
 // RouterSaved is what [fn.router] keeps for its backward pass.
 type RouterSaved struct {
-	N     gpu.Tensor // n [B,T,num_experts_per_tok]
-	NZ    gpu.Tensor // n_z [B,T,1]
-	Index gpu.Tensor // index [B,T,num_experts_per_tok]
-	P     gpu.Tensor // p [B,T,num_local_experts]
-	X     gpu.Tensor // x [B,T,hidden_size]
+	P      gpu.Tensor // p [B,T,num_local_experts]
+	X      gpu.Tensor // x [B,T,hidden_size]
+	Choose ChooseSaved
 }
 
 // router records the forward pass of [fn.router].
@@ -23,42 +21,19 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:88 [fn.router].
+// Spec: specs/base/moe.toml:92 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :91 linear x -> logits weight=gate.weight out=num_local_experts
+	// :95 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :92 softmax logits -> p
+	// :96 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
-	// :93 topk p -> index k=num_experts_per_tok
-	index := r.TopK(p, nn.TopKAttrs{K: m.NumExpertsPerTok})
-	s.Index = r.Retain(index)
-
-	// :94 gather_last p index -> v
-	v := r.GatherLast(p, index)
-
-	// :95 norm_sum v -> n if=norm_topk_prob
-	var nZ, n gpu.Tensor
-	if m.NormTopkProb {
-		nZ, n = kernels.NormSum(r, v, 0)
-	} else {
-		n = r.Retain(v)
-	}
-	s.NZ = nZ
-	s.N = n
-	r.Free(v)
-
-	// :96 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
-	var w_ gpu.Tensor
-	if m.RoutedScalingFactor != 1 {
-		w_ = kernels.Scale(r, n, float32(m.RoutedScalingFactor))
-	} else {
-		w_ = r.Retain(n)
-	}
+	// :97 @choose p p -> w index
+	w_, index := m.choose(r, b, &s.Choose, p, p)
 	return w_, index
 }
 
@@ -68,38 +43,17 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:88 [fn.router].
+// Spec: specs/base/moe.toml:92 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :91 linear x -> logits weight=gate.weight out=num_local_experts
+	// :95 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :92 softmax logits -> p
+	// :96 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
-	// :93 topk p -> index k=num_experts_per_tok
-	index := r.TopK(p, nn.TopKAttrs{K: m.NumExpertsPerTok})
-
-	// :94 gather_last p index -> v
-	v := r.GatherLast(p, index)
+	// :97 @choose p p -> w index
+	w_, index := m.chooseStep(r, b, p, p)
 	r.Free(p)
-
-	// :95 norm_sum v -> n if=norm_topk_prob
-	var n gpu.Tensor
-	if m.NormTopkProb {
-		n = kernels.NormSum3be083(r, v, 0)
-	} else {
-		n = r.Retain(v)
-	}
-	r.Free(v)
-
-	// :96 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
-	var w_ gpu.Tensor
-	if m.RoutedScalingFactor != 1 {
-		w_ = kernels.Scale(r, n, float32(m.RoutedScalingFactor))
-	} else {
-		w_ = r.Retain(n)
-	}
-	r.Free(n)
 	return w_, index
 }

@@ -13,34 +13,16 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:88 [fn.router].
+// Spec: specs/base/moe.toml:92 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :96 scale n -> w by=routed_scaling_factor if="routed_scaling_factor != 1"
-	var dn gpu.Tensor
-	if m.RoutedScalingFactor != 1 {
-		dn = kernels.ScaleGrad339fb3(r, dw, float32(m.RoutedScalingFactor))
-	} else {
-		dn = r.Retain(dw)
-	}
+	// grad of :97 @choose p p -> w index
+	dp := m.chooseGrad(r, b, &s.Choose, dw)
 
-	// grad of :95 norm_sum v -> n if=norm_topk_prob
-	var dv gpu.Tensor
-	if m.NormTopkProb {
-		dv = kernels.NormSumGrad1fac53(r, dn, s.N, s.NZ)
-	} else {
-		dv = r.Retain(dn)
-	}
-	r.Free(dn, s.N, s.NZ)
-
-	// grad of :94 gather_last p index -> v
-	dp := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
-	r.Free(dv, s.Index)
-
-	// grad of :92 softmax logits -> p
+	// grad of :96 softmax logits -> p
 	dlogits := kernels.SoftmaxGrad79301f(r, dp, s.P)
 	r.Free(dp, s.P)
 
-	// grad of :91 linear x -> logits weight=gate.weight out=num_local_experts
+	// grad of :95 linear x -> logits weight=gate.weight out=num_local_experts
 	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx
