@@ -38,6 +38,10 @@ func (e *emitter) config() *source {
 var readers = map[expr.Type]string{expr.Int: "Int", expr.Float: "Float", expr.Bool: "Bool", expr.String: "String",
 	expr.Ints: "Ints", expr.Floats: "Floats", expr.Strings: "Strings", expr.Bools: "Bools"}
 
+// zeros are the values that a null stands for where the spec says so (`int?`).
+var zeros = map[expr.Type]string{expr.Int: "0", expr.Float: "0", expr.Bool: "false", expr.String: `""`,
+	expr.Ints: "nil", expr.Floats: "nil", expr.Strings: "nil", expr.Bools: "nil"}
+
 func (e *emitter) newConfig(s *source) {
 	sc := newScope(e.arch, "c")
 	s.comment("NewConfig reads the configuration. All faults of the file come in one error.")
@@ -57,6 +61,11 @@ func (e *emitter) newConfig(s *source) {
 			s.line("%s = f.%s(%s)", field, readers[c.Type], keys)
 		default:
 			s.line("%s = f.%sOr(%s, %s)", field, readers[c.Type], sc.expr(c.Default, c.Type), keys)
+			if c.Null {
+				s.line("if f.Null(%s) {", keys)
+				s.line("%s = %s", field, zeros[c.Type])
+				s.line("}")
+			}
 		}
 	}
 	if len(e.arch.Checks) > 0 {

@@ -81,6 +81,7 @@ type ConfigVar struct {
 	Type    expr.Type
 	Keys    []string // tried in order; nested keys are joined by dots
 	Default *expr.Expr
+	Null    bool // a null is the zero value, not the default
 	Pos     Pos
 }
 

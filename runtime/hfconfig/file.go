@@ -102,6 +102,24 @@ func (f *File) SubOver(key string, keys ...string) *File {
 // Has reports whether a key is there and not null.
 func (f *File) Has(key string) bool { return f.find(key) != nil }
 
+// Null reports whether none of the keys has a value but one is there as null: some models mean "none" by it
+// where an absent key would mean their default.
+func (f *File) Null(keys ...string) bool {
+	if _, n := f.first(keys); n != nil || f.root == nil {
+		return false
+	}
+	for _, k := range keys {
+		n := f.root.get(k)
+		if n == nil && strings.Contains(k, ".") {
+			n = f.nested(strings.Split(k, "."))
+		}
+		if n != nil && n.kind == nullKind {
+			return true
+		}
+	}
+	return false
+}
+
 // Keys returns the keys of the object, in order.
 func (f *File) Keys() []string {
 	if f.root == nil {
