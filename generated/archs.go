@@ -36,17 +36,24 @@ import (
 	"github.com/vulcast/vulcast/generated/m2m_100"
 	"github.com/vulcast/vulcast/generated/mbart"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
+	"github.com/vulcast/vulcast/generated/ministral"
+	"github.com/vulcast/vulcast/generated/mistral"
 	"github.com/vulcast/vulcast/generated/mistral4"
 	"github.com/vulcast/vulcast/generated/mixtral"
 	"github.com/vulcast/vulcast/generated/mpt"
 	"github.com/vulcast/vulcast/generated/mt5"
 	"github.com/vulcast/vulcast/generated/mvp"
+	"github.com/vulcast/vulcast/generated/olmo"
+	"github.com/vulcast/vulcast/generated/olmo2"
 	"github.com/vulcast/vulcast/generated/olmoe"
 	"github.com/vulcast/vulcast/generated/openai_gpt"
 	"github.com/vulcast/vulcast/generated/opt"
 	"github.com/vulcast/vulcast/generated/pegasus"
+	"github.com/vulcast/vulcast/generated/phi3"
 	"github.com/vulcast/vulcast/generated/plbart"
+	"github.com/vulcast/vulcast/generated/qwen2"
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
+	"github.com/vulcast/vulcast/generated/qwen3"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
 	"github.com/vulcast/vulcast/generated/solar_open"
 	"github.com/vulcast/vulcast/generated/t5"
@@ -89,17 +96,24 @@ func All() []*model.Arch {
 		m2m_100.Arch(),
 		mbart.Arch(),
 		minimax_m2.Arch(),
+		ministral.Arch(),
+		mistral.Arch(),
 		mistral4.Arch(),
 		mixtral.Arch(),
 		mpt.Arch(),
 		mt5.Arch(),
 		mvp.Arch(),
+		olmo.Arch(),
+		olmo2.Arch(),
 		olmoe.Arch(),
 		openai_gpt.Arch(),
 		opt.Arch(),
 		pegasus.Arch(),
+		phi3.Arch(),
 		plbart.Arch(),
+		qwen2.Arch(),
 		qwen2_moe.Arch(),
+		qwen3.Arch(),
 		qwen3_moe.Arch(),
 		solar_open.Arch(),
 		t5.Arch(),

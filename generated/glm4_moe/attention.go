@@ -9,13 +9,13 @@ import (
 
 // AttentionSaved is what [fn.attention] keeps for its backward pass.
 type AttentionSaved struct {
-	A    gpu.Tensor // a [B,T,head_dim*num_attention_heads]
-	Qr   gpu.Tensor // qr [B,T,num_attention_heads,head_dim]
-	Ks   gpu.Tensor // ks [B,T,num_key_value_heads,head_dim]
-	Vs   gpu.Tensor // vs [B,T,num_key_value_heads,head_dim]
-	ALse gpu.Tensor // a_lse [B,num_attention_heads,T]
-	Cs   gpu.Tensor // cs [B,T,head_dim]
-	QKV  QKVSaved
+	A      gpu.Tensor // a [B,T,head_dim*num_attention_heads]
+	Qr     gpu.Tensor // qr [B,T,num_attention_heads,head_dim]
+	Ks     gpu.Tensor // ks [B,T,num_key_value_heads,head_dim]
+	Vs     gpu.Tensor // vs [B,T,num_key_value_heads,head_dim]
+	ALse   gpu.Tensor // a_lse [B,num_attention_heads,T]
+	QKV    QKVSaved
+	Rotate RotateSaved
 }
 
 // AttentionState is what [fn.attention] keeps between decoding steps.
@@ -39,45 +39,30 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 //
 // Spec: specs/llama.toml:52 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
-	s.Cs = r.Retain(cs)
 	// :55 @qkv x -> q k v
 	q, k, v := m.qkv(r, b, w.QKV, &s.QKV, x)
 
-	// :56 rope q cs -> qr interleaved=rope_pairs if=rotates
-	var qr gpu.Tensor
-	if m.Rotates() {
-		qr = r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
-	} else {
-		qr = r.Retain(q)
-	}
+	// :56 @rotate q k cs -> qr kr
+	qr, kr := m.rotate(r, b, &s.Rotate, q, k, cs)
 	s.Qr = qr
-	r.Free(q)
+	r.Free(q, k)
 
-	// :57 rope k cs -> kr interleaved=rope_pairs if=rotates
-	var kr gpu.Tensor
-	if m.Rotates() {
-		kr = r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
-	} else {
-		kr = r.Retain(k)
-	}
-	r.Free(k)
-
-	// :58 cache kr -> ks
+	// :57 cache kr -> ks
 	ks := r.Cache(kr)
 	s.Ks = ks
 	r.Free(kr)
 
-	// :59 cache v -> vs
+	// :58 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :60 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// :59 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :61 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// :60 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	return y
 }
@@ -93,37 +78,23 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	// :55 @qkv x -> q k v
 	q, k, v := m.qkvStep(r, b, w.QKV, x)
 
-	// :56 rope q cs -> qr interleaved=rope_pairs if=rotates
-	var qr gpu.Tensor
-	if m.Rotates() {
-		qr = r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
-	} else {
-		qr = r.Retain(q)
-	}
-	r.Free(q)
+	// :56 @rotate q k cs -> qr kr
+	qr, kr := m.rotateStep(r, b, q, k, cs)
+	r.Free(q, k)
 
-	// :57 rope k cs -> kr interleaved=rope_pairs if=rotates
-	var kr gpu.Tensor
-	if m.Rotates() {
-		kr = r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
-	} else {
-		kr = r.Retain(k)
-	}
-	r.Free(k)
-
-	// :58 cache kr -> ks
+	// :57 cache kr -> ks
 	ks := r.CacheStep(b, &st.Ks, kr)
 	r.Free(kr)
 
-	// :59 cache v -> vs
+	// :58 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :60 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// :59 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	r.Free(qr, ks, vs, aLse)
 
-	// :61 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// :60 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	r.Free(a)
 	return y

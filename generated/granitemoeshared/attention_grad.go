@@ -14,30 +14,16 @@ import (
 //
 // Spec: specs/llama.toml:52 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :61 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// grad of :60 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
-	// grad of :60 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// grad of :59 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
-	// grad of :57 rope k cs -> kr interleaved=rope_pairs if=rotates
-	var dk gpu.Tensor
-	if m.Rotates() {
-		dk = r.RotateBack(dks, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
-	} else {
-		dk = r.Retain(dks)
-	}
-	r.Free(dks)
-
-	// grad of :56 rope q cs -> qr interleaved=rope_pairs if=rotates
-	var dq gpu.Tensor
-	if m.Rotates() {
-		dq = r.RotateBack(dqr, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
-	} else {
-		dq = r.Retain(dqr)
-	}
-	r.Free(dqr, s.Cs)
+	// grad of :56 @rotate q k cs -> qr kr
+	dq, dk := m.rotateGrad(r, b, &s.Rotate, dqr, dks)
+	r.Free(dqr, dks)
 
 	// grad of :55 @qkv x -> q k v
 	dx := m.qkvGrad(r, b, w.QKV, &s.QKV, dq, dk, dvs)
