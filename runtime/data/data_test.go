@@ -162,8 +162,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestLoaderPosition: stopping anywhere and seeking there gives the batches of a loader that did not stop, and each epoch
-// visits every row once.
+// TestLoaderPosition: stopping anywhere and seeking there gives the batches of a loader that did not stop,
+// and each epoch visits every row once.
 func TestLoaderPosition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(3, 40).Draw(t, "tokens")

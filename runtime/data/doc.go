@@ -8,6 +8,6 @@
 //   - A [Loader] visits the rows of a set in a seeded order, epoch after epoch, as [Batch]es. Its position is one
 //     number, so that a run can stop anywhere and go on with the very next batch.
 //
-// What a row holds is decided by the set alone: tokens, positions, segments (packed sequences that do not see each
-// other) and labels. Other record shapes and formats are other sets.
+// What a row holds is decided by the set alone: tokens, positions, segments (packed sequences that do not see
+// each other) and labels. Other record shapes and formats are other sets.
 package data

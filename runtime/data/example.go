@@ -199,8 +199,8 @@ func ints(d *chat.Dict, key string) ([]int32, error) {
 	return out, nil
 }
 
-// encode encodes whole, whose pieces say what is learnt. A token that begins in one piece and ends in another counts as the
-// latter's.
+// encode encodes whole, whose pieces say what is learnt. A token that begins in one piece and ends in another
+// counts as the latter's.
 func (m *Maker) encode(whole string, pieces []text, end bool) (*Example, error) {
 	enc, err := m.Tokenizer.WithLimits(nil, nil).EncodeFull(whole, end)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // Doc is one text with the name it goes by in messages.
 type Doc struct{ Name, Text string }
 
-// Files expands file names, folders and glob patterns (** crosses folders) into the sorted list of regular files, each
-// once. Hidden files and folders are left out unless named.
+// Files expands file names, folders and glob patterns (** crosses folders) into the sorted list of regular
+// files, each once. Hidden files and folders are left out unless named.
 //
 // Errors: a name or pattern that matches nothing.
 func Files(patterns []string) ([]string, error) {
@@ -109,8 +109,8 @@ func matchParts(want, path []string) bool {
 	return err == nil && ok && matchParts(want[1:], path[1:])
 }
 
-// Texts reads files as documents, one a file, in order. A file that cannot be read or is not UTF-8 text ends the
-// sequence with an error that names it.
+// Texts reads files as documents, one a file, in order. A file that cannot be read or is not UTF-8 text ends
+// the sequence with an error that names it.
 func Texts(files []string) iter.Seq2[Doc, error] {
 	return func(yield func(Doc, error) bool) {
 		for _, name := range files {

@@ -15,8 +15,8 @@ type Batch struct {
 	Tokens int // tokens that are not padding
 }
 
-// Loader visits the rows of a set, epoch after epoch, each in its own seeded order. Position counts the rows given out
-// since the beginning: it is all the state there is, and a batch may span two epochs.
+// Loader visits the rows of a set, epoch after epoch, each in its own seeded order. Position counts the rows
+// given out since the beginning: it is all the state there is, and a batch may span two epochs.
 type Loader struct {
 	set      Set
 	rows     int
@@ -99,8 +99,8 @@ func permutation(n int, seed uint64, epoch uint32) []int32 {
 	return p
 }
 
-// InOrder gives the rows of a set once, in order, in batches of rows rows. With limit above 0 it gives at most limit batches,
-// whose rows are spread evenly over the set. The last batch is filled up with padding.
+// InOrder gives the rows of a set once, in order, in batches of rows rows. With limit above 0 it gives at
+// most limit batches, whose rows are spread evenly over the set. The last batch is filled up with padding.
 func InOrder(set Set, rows, limit int, visit func(*Batch) error) error {
 	all := set.Len()
 	n := all

@@ -9,16 +9,17 @@ import (
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
-// Examples is a set of examples, padded to rows of one length: one to a row, or several that do not see each other.
+// Examples is a set of examples, padded to rows of one length: one to a row, or several that do not see each
+// other.
 type Examples struct {
 	list   []*Example
 	rows   [][]int // examples of each row
 	length int
 }
 
-// NewExamples makes a set of rows of length tokens. With pack set, rows are filled with several examples, the longest first,
-// each into the fullest row that has room: their attention is separate and their positions begin anew, so that the loss is
-// that of examples in rows of their own.
+// NewExamples makes a set of rows of length tokens. With pack set, rows are filled with several examples, the
+// longest first, each into the fullest row that has room: their attention is separate and their positions
+// begin anew, so that the loss is that of examples in rows of their own.
 //
 // Errors: no example; one longer than a row.
 func NewExamples(list []*Example, length int, pack bool) (*Examples, error) {

@@ -50,7 +50,8 @@ func readParquet(name string, f *os.File, yield func(Record, error) bool) (err e
 	}
 }
 
-// plain turns the bytes of texts into strings, and unwraps the standard form of lists: {"list": [{"element": x}]}.
+// plain turns the bytes of texts into strings, and unwraps the standard form of lists: {"list": [{"element":
+// x}]}.
 func plain(v any) any {
 	switch x := v.(type) {
 	case []byte:

@@ -60,14 +60,15 @@ func extension(name string) (format, compression string) {
 	return ext, ""
 }
 
-// IsRecords reports whether a file holds records, by its name: JSONL, JSON, CSV, TSV or Parquet. Others are plain texts.
+// IsRecords reports whether a file holds records, by its name: JSONL, JSON, CSV, TSV or Parquet. Others are
+// plain texts.
 func IsRecords(name string) bool {
 	ext, _ := extension(name)
 	return formats[ext] != nil || ext == ".parquet"
 }
 
-// Records reads the records of files, in order. A *BadRecord error concerns one record, after which reading goes on; any
-// other error ends the sequence.
+// Records reads the records of files, in order. A *BadRecord error concerns one record, after which reading
+// goes on; any other error ends the sequence.
 func Records(files []string) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		stopped := false
@@ -208,7 +209,8 @@ func object(text []byte) (*chat.Dict, error) {
 	return d, nil
 }
 
-// readJSON reads a file that is a list of objects, or an object of which one field is such a list ("data", "train" ...).
+// readJSON reads a file that is a list of objects, or an object of which one field is such a list ("data",
+// "train" ...).
 func readJSON(name string, r io.Reader, yield func(Record, error) bool) error {
 	text, err := io.ReadAll(r)
 	if err != nil {

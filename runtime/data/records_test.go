@@ -253,7 +253,8 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestPack: every example stands in exactly one row with its labels, and packing is not worse than the bound of best fit.
+// TestPack: every example stands in exactly one row with its labels, and packing is not worse than the bound
+// of best fit.
 func TestPack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		length := rapid.IntRange(4, 20).Draw(t, "length")

@@ -26,17 +26,17 @@ type Set interface {
 	Fill(p Place, row Row) error
 }
 
-// Blocks cuts a token stream into rows without padding; the label of a token is the one behind it, so that rows need no
-// overlap.
+// Blocks cuts a token stream into rows without padding; the label of a token is the one behind it, so that
+// rows need no overlap.
 type Blocks struct {
 	tokens   *Tokens
 	length   int
 	separate bool
 }
 
-// NewBlocks makes rows of length tokens. With separate set, documents are segments: their positions start at 0, they do
-// not see each other, and their last token predicts nothing; else a row is one sequence. A tail that fills no row is
-// left out.
+// NewBlocks makes rows of length tokens. With separate set, documents are segments: their positions start at
+// 0, they do not see each other, and their last token predicts nothing; else a row is one sequence. A tail
+// that fills no row is left out.
 //
 // Errors: too few tokens for one row.
 func NewBlocks(t *Tokens, length int, separate bool) (*Blocks, error) {

@@ -68,8 +68,8 @@ func turnOf(x chat.Value) (*chat.Dict, error) {
 	return d, nil
 }
 
-// talk renders a conversation. What the assistant says is learnt: by the template's generation blocks where it has them,
-// else by rendering the conversation up to and with each of its turns.
+// talk renders a conversation. What the assistant says is learnt: by the template's generation blocks where
+// it has them, else by rendering the conversation up to and with each of its turns.
 func (m *Maker) talk(turns, tools []chat.Value) (*Example, error) {
 	if m.Templates == nil {
 		return nil, errors.New("a conversation, but the package has no chat template")
@@ -100,8 +100,8 @@ func (m *Maker) talk(turns, tools []chat.Value) (*Example, error) {
 	return m.encode(page.Text, append(pieces, text{page.Text[at:], false}), false)
 }
 
-// spans finds what the assistant's turns add to the text: from where the text before one ends with the header of an answer, to
-// where the text with it ends.
+// spans finds what the assistant's turns add to the text: from where the text before one ends with the header
+// of an answer, to where the text with it ends.
 func (m *Maker) spans(whole string, turns, tools []chat.Value) ([]chat.Span, error) {
 	var list []chat.Span
 	for i, turn := range turns {

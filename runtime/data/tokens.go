@@ -30,7 +30,8 @@ type TokenizeOptions struct {
 
 // Tokenize encodes documents, several at a time, in their order. Empty ones are left out.
 //
-// Errors: one of docs; a text that the tokenizer cannot express; an id at or above Vocab, each with the document's name.
+// Errors: one of docs; a text that the tokenizer cannot express; an id at or above Vocab, each with the
+// document's name.
 func Tokenize(docs iter.Seq2[Doc, error], enc Encoder, o TokenizeOptions) (*Tokens, error) {
 	type result struct {
 		ids []int32
@@ -127,8 +128,9 @@ func (t *Tokens) Doc(i int) []int32 {
 	return t.IDs[t.Starts[i]:end]
 }
 
-// Split deals items into those to train on and those held out, about a fraction of them: each item's lot depends on
-// the seed and its index alone. With two items or more neither side is empty, unless the fraction is 0.
+// Split deals items into those to train on and those held out, about a fraction of them: each item's lot
+// depends on the seed and its index alone. With two items or more neither side is empty, unless the fraction
+// is 0.
 func Split[T any](items []T, fraction float64, seed uint64) (train, held []T) {
 	if fraction <= 0 {
 		return items, nil

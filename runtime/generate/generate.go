@@ -54,8 +54,8 @@ type Generator struct {
 // chunk is how many tokens of a prompt are read at a time.
 const chunk = 512
 
-// New makes a generator. tok may be nil: outputs have no text then. limit is the longest sequence that the model allows,
-// 0 = any.
+// New makes a generator. tok may be nil: outputs have no text then. limit is the longest sequence that the
+// model allows, 0 = any.
 //
 // Errors: a model that does not generate.
 func New(l *model.Loaded, tok *tokenizer.Tokenizer, limit int) (*Generator, error) {
@@ -83,11 +83,11 @@ type row struct {
 	done    bool
 }
 
-// Run continues prompts, all of them at the same time. on is called for every token, in the order of the rows; an error of
-// it ends the run. When ctx ends, the outputs so far are returned without error and say so.
+// Run continues prompts, all of them at the same time. on is called for every token, in the order of the
+// rows; an error of it ends the run. When ctx ends, the outputs so far are returned without error and say so.
 //
-// Errors: an empty prompt; a prompt that leaves no room; options that make no sense; a token id outside the vocabulary;
-// too little memory; those of the device.
+// Errors: an empty prompt; a prompt that leaves no room; options that make no sense; a token id outside the
+// vocabulary; too little memory; those of the device.
 func (g *Generator) Run(ctx context.Context, prompts [][]int32, o Options, on func(Token) error) ([]Output, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -132,7 +132,8 @@ func (g *Generator) Run(ctx context.Context, prompts [][]int32, o Options, on fu
 	return outs, err
 }
 
-// decoderPrompts are what the decoder begins with: the prompts, or the start token of an encoder-decoder model.
+// decoderPrompts are what the decoder begins with: the prompts, or the start token of an encoder-decoder
+// model.
 func (g *Generator) decoderPrompts(prompts [][]int32) ([][]int32, error) {
 	vocab := g.l.TextConfig().IntOr(0, "vocab_size")
 	for i, p := range prompts {

@@ -23,8 +23,9 @@ type sampler struct {
 	seen map[int32]bool
 }
 
-// choose picks the next token from logits, which it changes. history are the row's tokens so far, prompt included. row and
-// step key the random number: the same seed gives the same text, whatever else is in the batch.
+// choose picks the next token from logits, which it changes. history are the row's tokens so far, prompt
+// included. row and step key the random number: the same seed gives the same text, whatever else is in the
+// batch.
 //
 // The order of the filters is that of transformers: repetition penalty, temperature, top-k, top-p, min-p.
 //
@@ -131,7 +132,8 @@ func (s *sampler) keepTopP(vocab int) {
 	for _, c := range s.list {
 		sum += c.p
 	}
-	// Tokens below this share cannot reach 1 - p together, so they are dropped in any case: no need to sort them.
+	// Tokens below this share cannot reach 1 - p together, so they are dropped in any case: no need to sort
+	// them.
 	share := (1 - p) / float64(vocab) * sum
 	s.list = slices.DeleteFunc(s.list, func(c candidate) bool { return c.p < share && c.logit < 0 })
 	slices.SortFunc(s.list, func(a, b candidate) int {

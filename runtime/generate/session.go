@@ -86,8 +86,8 @@ func (s *session) encode(prompts [][]int32, pad int32) error {
 	return errors.Join(rec.Run(), rec.Close())
 }
 
-// feed puts T tokens of every row into the caches and returns the logits of the last ones, [B V] in a new slice. seg is 0
-// for padding, nil = none of it is.
+// feed puts T tokens of every row into the caches and returns the logits of the last ones, [B V] in a new
+// slice. seg is 0 for padding, nil = none of it is.
 func (s *session) feed(tokens, seg []int32) ([]float32, error) {
 	T := len(tokens) / s.B
 	if s.used+T > s.S {

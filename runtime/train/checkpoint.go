@@ -23,8 +23,8 @@ import (
 //	                    layout of the device; parameters that are not trained are left out
 //	trainer.json        the state below
 //
-// It is written under another name, flushed and renamed, so that there is never a half-written one; old ones are renamed
-// away before they are removed.
+// It is written under another name, flushed and renamed, so that there is never a half-written one; old ones
+// are renamed away before they are removed.
 
 // stateVersion changes when older checkpoints can no longer be read.
 const stateVersion = 1
@@ -74,8 +74,8 @@ func Checkpoints(folder string) ([]string, error) {
 	return list, err
 }
 
-// lastCheckpoint is the name of the newest checkpoint, "" when there is none. What a killed process left half-written is
-// removed.
+// lastCheckpoint is the name of the newest checkpoint, "" when there is none. What a killed process left
+// half-written is removed.
 func (t *Trainer) lastCheckpoint() (string, error) {
 	entries, err := os.ReadDir(t.checkpoints())
 	if err != nil {

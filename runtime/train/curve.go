@@ -19,7 +19,8 @@ type Reference struct {
 	Loss float64
 }
 
-// Curve draws the losses of metrics as a PNG file: every step, their running mean, evaluations, and references.
+// Curve draws the losses of metrics as a PNG file: every step, their running mean, evaluations, and
+// references.
 func Curve(path, title string, list []Metric, refs ...Reference) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, "step", "loss (nats a token)"

@@ -8,8 +8,8 @@ import (
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
-// DefaultNoDecay are the parameters that usually have no weight decay: biases, norms and embeddings. Vectors match
-// "vector" in NoDecay whatever their name.
+// DefaultNoDecay are the parameters that usually have no weight decay: biases, norms and embeddings. Vectors
+// match "vector" in NoDecay whatever their name.
 func DefaultNoDecay() []string { return []string{"vector", `(^|\.)[a-z_]*(embed|wte|wpe)[a-z_]*\.`} }
 
 // vector is the pattern that stands for all parameters of one dimension.
@@ -56,8 +56,8 @@ func (p *patterns) match(q *nn.Param) bool {
 	return false
 }
 
-// Freeze marks the parameters whose names match as frozen; it must run before they get memory, so that they get no
-// gradients.
+// Freeze marks the parameters whose names match as frozen; it must run before they get memory, so that they
+// get no gradients.
 //
 // Errors: a pattern that matches nothing; all parameters frozen.
 func Freeze(params []*nn.Param, list []string) error {

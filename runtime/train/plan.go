@@ -21,8 +21,8 @@ type Plan struct {
 	Total       int64 `json:"total"`
 }
 
-// PlanRun records one step of a model without memory, for rows of length tokens. m comes from model.Describe and is of no
-// other use afterwards.
+// PlanRun records one step of a model without memory, for rows of length tokens. m comes from model.Describe
+// and is of no other use afterwards.
 func PlanRun(m model.Model, dev *gpu.Device, o model.Options, c Config, length int) (Plan, error) {
 	var plan Plan
 	r := nn.NewRecorder(dev, o.Kernels, o.Activations)
@@ -92,8 +92,8 @@ type Option struct {
 	Total  int64  `json:"total"`
 }
 
-// Fit compares a run with the free memory of a device. A run that does not fit is an error that says what would: describe
-// makes a new model for every attempt.
+// Fit compares a run with the free memory of a device. A run that does not fit is an error that says what
+// would: describe makes a new model for every attempt.
 func Fit(describe func() (model.Model, error), dev *gpu.Device, o model.Options, c Config, length int,
 	free int64) (Plan, error) {
 	try := func(o model.Options, c Config, length int) (Plan, error) {

@@ -32,13 +32,18 @@ type Result struct {
 // ErrInterrupted is in the chain of errors after the context ended; the state has been saved.
 var ErrInterrupted = errors.New("interrupted")
 
-// probeSteps are timed, after the first, to count out the steps of a timed run.
-const probeSteps = 5
+// The steps of a timed run are counted out from the speed of at least probeSteps, after the first, over a
+// part probePart of the time.
+const (
+	probeSteps = 5
+	probePart  = 0.15
+)
 
-// Run trains to the last step, evaluates, and saves checkpoints on the way and at the end. When ctx ends, it saves and
-// returns ErrInterrupted.
+// Run trains to the last step, evaluates, and saves checkpoints on the way and at the end. When ctx ends, it
+// saves and returns ErrInterrupted.
 //
-// Errors: a loss that is not finite, naming the step and the first tensor that is not; those of the device and the disk.
+// Errors: a loss that is not finite, naming the step and the first tensor that is not; those of the device
+// and the disk.
 func (t *Trainer) Run(ctx context.Context) (Result, error) {
 	t.started = time.Now()
 	before := t.at.Seconds
@@ -64,9 +69,7 @@ func (t *Trainer) Run(ctx context.Context) (Result, error) {
 		if err := t.report(s, &pace); err != nil {
 			return res, err
 		}
-		if t.at.Steps == 0 && pace.n > probeSteps {
-			t.countOut(&pace)
-		}
+		t.countOut(&pace)
 		if err := t.pause(&res, &pace); err != nil {
 			return res, err
 		}
@@ -103,6 +106,9 @@ func (t *Trainer) pause(res *Result, p *pace) error {
 
 // countOut decides the steps of a timed run from the speed so far.
 func (t *Trainer) countOut(p *pace) {
+	if t.at.Steps > 0 || p.n <= probeSteps || t.at.Seconds < probePart*t.cfg.Minutes*60 {
+		return
+	}
 	left := t.cfg.Minutes*60 - t.at.Seconds
 	t.at.Steps = t.at.Step + max(1, int(left/p.seconds()))
 }

@@ -38,8 +38,8 @@ func (s Schedule) check(c *Config) error {
 	return nil
 }
 
-// Rate is the learning rate of a step, 1 to steps. Warm-up rises from LR/Warmup at step 1 to LR at step Warmup; the decay
-// reaches MinLR at the last step.
+// Rate is the learning rate of a step, 1 to steps. Warm-up rises from LR/Warmup at step 1 to LR at step
+// Warmup; the decay reaches MinLR at the last step.
 func (c *Config) Rate(step, steps int) float64 {
 	if step <= c.Warmup {
 		return c.LR * float64(step) / float64(c.Warmup)

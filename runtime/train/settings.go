@@ -10,8 +10,8 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// Setting is a key of a run's configuration file: the name of a flag, and its value as flags are written; lists have
-// several values.
+// Setting is a key of a run's configuration file: the name of a flag, and its value as flags are written;
+// lists have several values.
 type Setting struct {
 	Key    string
 	Values []string
@@ -67,7 +67,8 @@ func settingText(v any) (string, bool) {
 	return "", false
 }
 
-// WriteSettings writes a configuration that ReadSettings reads. Numbers and truth values stand bare, the rest in quotes.
+// WriteSettings writes a configuration that ReadSettings reads. Numbers and truth values stand bare, the rest
+// in quotes.
 func WriteSettings(w io.Writer, list []Setting) error {
 	for _, s := range list {
 		values := make([]string, len(s.Values))

@@ -19,7 +19,8 @@ const (
 	resultWords
 )
 
-// The dynamic loss scale of F16 activations. Source: Micikevicius et al. 2018, Mixed Precision Training, section 3.2.
+// The dynamic loss scale of F16 activations. Source: Micikevicius et al. 2018, Mixed Precision Training,
+// section 3.2.
 const (
 	firstScale  = 1 << 16
 	growthSteps = 2000 // steps without overflow before the scale doubles
@@ -31,8 +32,8 @@ type recorded struct {
 	rec *gpu.Recording
 }
 
-// stepRecordings are what one optimizer step runs: one recording when it has a single micro-batch; else first, next for
-// every further micro-batch, and update. All read the same inputs.
+// stepRecordings are what one optimizer step runs: one recording when it has a single micro-batch; else
+// first, next for every further micro-batch, and update. All read the same inputs.
 type stepRecordings struct {
 	whole, first, next, update *gpu.Recording
 	in                         *model.Inputs
@@ -142,8 +143,8 @@ func recordLoss(r *nn.Recorder, loss, result gpu.Tensor) {
 	r.Free(total, loss)
 }
 
-// recordUpdate records the gradient norm and the optimizer. Without clipping the norm is still taken: it stops an update
-// that is not finite.
+// recordUpdate records the gradient norm and the optimizer. Without clipping the norm is still taken: it
+// stops an update that is not finite.
 func recordUpdate(r *nn.Recorder, params []*nn.Param, ms []nn.Moments, hyper, result gpu.Tensor) {
 	if r.Err() != nil {
 		return
@@ -221,7 +222,8 @@ func (t *Trainer) pass(i int) *gpu.Recording {
 	return t.step.next
 }
 
-// nextBatches reads the micro-batches of a step: all of them, since each token weighs one over the counted tokens of all.
+// nextBatches reads the micro-batches of a step: all of them, since each token weighs one over the counted
+// tokens of all.
 func (t *Trainer) nextBatches() ([]*data.Batch, stepResult, error) {
 	var res stepResult
 	batches := make([]*data.Batch, t.cfg.Accumulate)
@@ -264,8 +266,8 @@ func (t *Trainer) judge(res *stepResult, broken bool) error {
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
-// notFinite names the first tensor that holds a number that is not finite: parameters first, since a step computes from
-// them, then gradients, both in the order of the checkpoint.
+// notFinite names the first tensor that holds a number that is not finite: parameters first, since a step
+// computes from them, then gradients, both in the order of the checkpoint.
 func (t *Trainer) notFinite(step int, loss float64) error {
 	type kind struct {
 		name  string

@@ -45,11 +45,11 @@ type Trainer struct {
 	started time.Time
 }
 
-// New prepares a run. The model must have been made with Options.Train. With Options.Resume, weights, optimizer and data
-// position are those of the folder's last checkpoint afterwards.
+// New prepares a run. The model must have been made with Options.Train. With Options.Resume, weights,
+// optimizer and data position are those of the folder's last checkpoint afterwards.
 //
-// Errors: a configuration that makes no sense; rows longer than the model allows; a folder that cannot be written, is in
-// use, or holds another run; too little memory.
+// Errors: a configuration that makes no sense; rows longer than the model allows; a folder that cannot be
+// written, is in use, or holds another run; too little memory.
 func New(l *model.Loaded, train, eval data.Set, c Config, o Options) (*Trainer, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
-// Command demo does the main job on text that every machine with Go has: it trains a small language model on the source of
-// the standard library and lets it write.
+// Command demo does the main job on text that every machine with Go has: it trains a small language model on
+// the source of the standard library and lets it write.
 //
 // Everything is done by bin/vulcast, with the commands that it prints; the result lies in demo/:
 //
@@ -7,7 +7,8 @@
 //	demo/loss.png      the loss curve
 //	demo/metrics.jsonl a line for each step
 //
-// A second run goes on from the last checkpoint, or, when the training was complete, trains once more as long.
+// A second run goes on from the last checkpoint, or, when the training was complete, trains once more as
+// long.
 package main
 
 import (
@@ -106,8 +107,8 @@ func trainArgs(o options) ([]string, error) {
 		return nil, fmt.Errorf("%s: the source of the standard library is not there; install Go with its source", source)
 	}
 	return []string{"train", "--data", filepath.Join(source, "**", "*.go"), "--exclude", "testdata,vendor,cmd,*_test.go",
-		"--arch", "llama", "--shape", "3m", "--new-tokenizer", "4096", "--out", o.folder,
-		"--seq", "128", "--batch", "4", "--minutes", fmt.Sprint(o.minutes), "--lr", "3e-3", "--min-lr", "2e-4",
+		"--arch", "llama", "--shape", "2m", "--new-tokenizer", "4096", "--out", o.folder,
+		"--seq", "128", "--batch", "4", "--minutes", fmt.Sprint(o.minutes), "--lr", "2e-3", "--min-lr", "1e-4", "--beta2", "0.98",
 		"--warmup", "20", "--eval-batches", "40", "--save-minutes", "0.5"}, nil
 }
 

@@ -74,7 +74,8 @@ func TestLearns(t *testing.T) {
 	}
 }
 
-// TestResume stops a run at every step and goes on, and compares all bits and metrics with a run that never stopped.
+// TestResume stops a run at every step and goes on, and compares all bits and metrics with a run that never
+// stopped.
 func TestResume(t *testing.T) {
 	c := tinyRun(7)
 	c.Accumulate, c.EvalEvery = 2, 3

@@ -74,8 +74,8 @@ type bencher struct {
 	o   model.Options
 }
 
-// workload is what is measured: run may be called any number of times, each time over tokens tokens of every row. time is
-// the part of a run that counts; nil = all of it.
+// workload is what is measured: run may be called any number of times, each time over tokens tokens of every
+// row. time is the part of a run that counts; nil = all of it.
 type workload struct {
 	tokens int
 	run    func() error

@@ -93,8 +93,8 @@ func (b *bencher) reading(l *model.Loaded) (*workload, error) {
 		time: func() time.Duration { return g.Stats.PromptTime }}, nil
 }
 
-// writing measures one token after the other, behind a prompt of one: the prompt's step gives the first token, which is not
-// counted.
+// writing measures one token after the other, behind a prompt of one: the prompt's step gives the first
+// token, which is not counted.
 func (b *bencher) writing(l *model.Loaded) (*workload, error) {
 	g, run, err := b.generator(l, 1, b.f.decode+1)
 	if err != nil {

@@ -199,7 +199,7 @@ func TestBadInput(t *testing.T) {
 		{"nothing to resume", []string{"train", "--resume", "--out", filepath.Join(dir, "none")}, "run.toml: no such file"},
 		{"device", tinyTrain(data, out, "--device", "no such device"), "no such device"},
 		{"generate without a model", []string{"generate", dir, "x"}, "no tokenizer"},
-		{"bench shape", []string{"bench", "--shape", "9q"}, `--shape is "9q", want one of 1m, 3m`},
+		{"bench shape", []string{"bench", "--shape", "9q"}, `--shape is "9q", want one of 1m, 2m, 3m`},
 		{"bench batch", []string{"bench", "--batch", "0"}, "--batch is 0, want at least 1"},
 		{"tokenize", []string{"tokenize", filepath.Join(dir, "none"), "x"}, "no such file"},
 	} {

@@ -50,7 +50,8 @@ type chooser struct {
 	conf *hfconfig.File // generation_config.json, or an empty one
 }
 
-// openChooser loads a package for generation. What the flags leave open is taken from its generation_config.json.
+// openChooser loads a package for generation. What the flags leave open is taken from its
+// generation_config.json.
 func (a *app) openChooser(flags *pflag.FlagSet, f *samplingFlags, dir string) (c *chooser, err error) {
 	typ, err := parseDType(f.dtype)
 	if err != nil {

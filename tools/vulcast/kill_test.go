@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestKill ends a run with SIGKILL at random moments, also while it writes checkpoints, and resumes it until it is done: the
-// weights are those of a run that was never killed, bit for bit.
+// TestKill ends a run with SIGKILL at random moments, also while it writes checkpoints, and resumes it until
+// it is done: the weights are those of a run that was never killed, bit for bit.
 func TestKill(t *testing.T) {
 	needDevice(t)
 	data := texts(t)
@@ -74,8 +74,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFullDisk: a checkpoint that does not fit the disk is an error, and leaves neither a half-written one nor a lost run. A
-// limit on the size of files stands for the disk.
+// TestFullDisk: a checkpoint that does not fit the disk is an error, and leaves neither a half-written one
+// nor a lost run. A limit on the size of files stands for the disk.
 func TestFullDisk(t *testing.T) {
 	needDevice(t)
 	out := filepath.Join(t.TempDir(), "run")

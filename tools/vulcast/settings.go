@@ -27,7 +27,8 @@ func (s *settingsFlags) add(c *cobra.Command) {
 
 // apply sets the flags that a file gives and the command line does not.
 //
-// Errors: keys that are no flags, with the nearest one; values that a flag does not take; all with the file's name.
+// Errors: keys that are no flags, with the nearest one; values that a flag does not take; all with the file's
+// name.
 func apply(c *cobra.Command, path string) error {
 	list, err := train.ReadSettings(path)
 	if err != nil {

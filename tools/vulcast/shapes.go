@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"sort"
 	"strings"
@@ -20,6 +21,7 @@ type shape struct {
 func shapes() map[string]shape {
 	return map[string]shape{
 		"1m":   {4, 128, 4, 2, 384, 4096, 1024},
+		"2m":   {4, 192, 6, 3, 512, 4096, 1024},
 		"3m":   {6, 192, 6, 3, 512, 4096, 1024},
 		"25m":  {12, 384, 6, 3, 1024, 8192, 2048},
 		"135m": {30, 576, 9, 3, 1536, 49152, 2048},
@@ -40,8 +42,9 @@ func shapeNames() string {
 
 func (s shape) size() int { return s.layers*s.width*(s.width+3*s.mlp) + s.vocab*s.width }
 
-// newConfig makes the configuration of a new model. arch is a config.json or a model_type; a model_type takes its sizes
-// from the named shape, unless that is "". changes are key=value pairs, values as JSON or plain text.
+// newConfig makes the configuration of a new model. arch is a config.json or a model_type; a model_type takes
+// its sizes from the named shape, unless that is "". changes are key=value pairs, values as JSON or plain
+// text.
 func newConfig(arch, name string, changes []string) (*hfconfig.File, error) {
 	var text []byte
 	if st, err := os.Stat(arch); err == nil && !st.IsDir() {
@@ -84,7 +87,7 @@ func (s shape) keys(modelType string) map[string]any {
 	return map[string]any{"model_type": modelType, "num_hidden_layers": s.layers, "hidden_size": s.width,
 		"num_attention_heads": s.heads, "num_key_value_heads": s.kvHeads, "intermediate_size": s.mlp,
 		"vocab_size": s.vocab, "max_position_embeddings": s.positions, "hidden_act": "silu", "rms_norm_eps": 1e-5,
-		"rope_theta": 10000.0, "initializer_range": 0.02, "tie_word_embeddings": true, "dtype": "float32"}
+		"rope_theta": 10000.0, "initializer_range": 1 / math.Sqrt(float64(s.width)), "tie_word_embeddings": true, "dtype": "float32"}
 }
 
 // parseDType reads f32, bf16 or f16.

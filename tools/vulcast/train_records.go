@@ -22,7 +22,8 @@ const (
 	rowsPadded = "padded" // an example a row
 )
 
-// loadRecords makes examples of records. When every token of all is learnt they are a stream of texts, like plain text files.
+// loadRecords makes examples of records. When every token of all is learnt they are a stream of texts, like
+// plain text files.
 func (j *job) loadRecords(train, held []string, vocab int) error {
 	m := &data.Maker{Tokenizer: j.tok, End: j.end, All: j.f.learnAll, Max: j.f.seq, Truncate: data.Truncation(j.f.truncate),
 		Vocab: vocab}
@@ -78,7 +79,8 @@ func stream(list []*data.Example) *data.Tokens {
 	return t
 }
 
-// examples reads all examples of files. Bad records end the run, or are counted and shown, as --on-bad-record says.
+// examples reads all examples of files. Bad records end the run, or are counted and shown, as --on-bad-record
+// says.
 func (j *job) examples(m *data.Maker, files []string) ([]*data.Example, error) {
 	var list []*data.Example
 	skipped := 0
