@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/vulcast/vulcast/gen/expr"
 	"github.com/vulcast/vulcast/gen/ir"
 )
 
@@ -37,7 +38,7 @@ type callField struct {
 	name string
 }
 
-var indexWord = regexp.MustCompile(`\{[a-z]\}|[0-9]+`)
+var indexWord = regexp.MustCompile(`\{[a-z_]+\}|[0-9]+`)
 
 func (e *emitter) fieldsOf(f *ir.Func) *node {
 	n := &node{f: f, typ: camel(f.Name), params: map[*ir.Node]*paramSet{}, calls: map[*ir.Node][]string{},
@@ -203,7 +204,7 @@ func (e *emitter) weightsBuilder(s *source, f *ir.Func) {
 	}
 	s.line("func (c *Config) %sWeights(b *nn.Builder%s) *%sWeights {", lowerCamel(f.Name), layer, n.typ)
 	if f.Prefix != "" {
-		s.line("b = b.In(%s)", prefix(f.Prefix))
+		s.line("b = b.In(%s)", prefix(sc, f.Prefix))
 	}
 	s.line("w := &%sWeights{}", n.typ)
 	for _, item := range n.order {
@@ -218,15 +219,15 @@ func (e *emitter) weightsBuilder(s *source, f *ir.Func) {
 	s.line("}")
 }
 
-// prefix prints a tensor-name prefix as Go: {i} and {j} are loop counters.
-func prefix(p string) string {
+// prefix prints a tensor-name prefix as Go: {i} and {j} are loop counters, other names values of the configuration.
+func prefix(sc *scope, p string) string {
 	if !strings.Contains(p, "{") {
 		return fmt.Sprintf("%q", p)
 	}
 	var args []string
-	format := regexp.MustCompile(`\{([a-z])\}`).ReplaceAllStringFunc(p, func(m string) string {
-		args = append(args, m[1:2])
-		return "%d"
+	format := regexp.MustCompile(`\{([a-z_]+)\}`).ReplaceAllStringFunc(p, func(m string) string {
+		args = append(args, sc.expr(expr.MustParse(m[1:len(m)-1]), 0))
+		return "%v"
 	})
 	return fmt.Sprintf("fmt.Sprintf(%q, %s)", format, strings.Join(args, ", "))
 }
@@ -295,7 +296,7 @@ func (e *emitter) declareCall(s *source, sc *scope, it callField) {
 	}
 	in := "b"
 	if cs.Prefix != "" {
-		in = fmt.Sprintf("b.In(%s)", prefix(cs.Prefix))
+		in = fmt.Sprintf("b.In(%s)", prefix(sc, cs.Prefix))
 	}
 	build := fmt.Sprintf("c.%sWeights(%s%s)", lowerCamel(cs.Fn.Name), in, layerArg(cs.Fn, c))
 	cond := ""

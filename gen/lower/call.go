@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/vulcast/vulcast/gen/expr"
@@ -27,10 +28,11 @@ func (b *body) call(ln *spec.Line, ins []*ir.Value) {
 		if f, ok := ln.Attr("from"); ok {
 			c.From = b.expr(f, expr.Int, ln.Pos, "from")
 		}
-		if c.Index == "i" && !strings.Contains(prefix, "{i}") {
+		if c.Index == "i" && !b.perLayer(prefix) {
 			b.fail(ln.Pos, "@%s: repeat= without {i} in prefix=: the repetitions would share their tensors", ln.Op)
 		}
 	}
+	b.prefixNames(ln, c, prefix)
 	if s, ok := ln.Attr("stream"); ok {
 		if s != "encoder" {
 			b.fail(ln.Pos, "@%s: stream=%s, want encoder", ln.Op, s)
@@ -54,6 +56,36 @@ func (b *body) call(ln *spec.Line, ins []*ir.Value) {
 	}
 	if b.callOutputs(ln, c, n) {
 		b.addNode(n, ln)
+	}
+}
+
+// prefixName finds the loop counters and values of the configuration in a prefix.
+var prefixName = regexp.MustCompile(`\{([a-z_]+)\}`)
+
+// perLayer reports whether the prefix differs by layer.
+func (b *body) perLayer(prefix string) bool {
+	for _, m := range prefixName.FindAllStringSubmatch(prefix, -1) {
+		if m[1] == "i" || b.names.layer[m[1]] {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixNames checks the names in a prefix and marks them as used.
+func (b *body) prefixNames(ln *spec.Line, c *ir.Call, prefix string) {
+	for _, m := range prefixName.FindAllStringSubmatch(prefix, -1) {
+		if len(m[1]) == 1 {
+			continue
+		}
+		e, _ := expr.Parse(m[1])
+		if t, ok := b.names.typeOf(m[1]); !ok || t != expr.Int && t != expr.String {
+			b.fail(ln.Pos, "@%s: {%s} in prefix= is no int or string of the configuration", ln.Op, m[1])
+			continue
+		}
+		if b.names.mention(e) && (c.Repeat == nil || c.Index != "i") {
+			b.layer = true
+		}
 	}
 }
 

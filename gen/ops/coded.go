@@ -105,6 +105,13 @@ var coded = map[string]func(*Shaper) (shapes, shapes, error){
 		}
 		return s.In, shapes{out}, nil
 	},
+	"tensor": func(s *Shaper) (shapes, shapes, error) {
+		shape := append(ir.Shape{}, s.Dims("shape")...)
+		return shapes{shape}, shapes{shape}, nil
+	},
+	"assume": func(s *Shaper) (shapes, shapes, error) {
+		return s.In, shapes{append(ir.Shape{}, s.Dims("shape")...)}, nil
+	},
 	"matmul": matmulShape, "reshape": reshapeShape, "permute": permuteShape, "split": splitShape,
 	"slice": sliceShape, "concat": concatShape, "expand": expandShape, "pad": padShape, "reduce": reduceShape,
 }

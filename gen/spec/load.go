@@ -20,6 +20,7 @@ type file struct {
 	Kind       string            `toml:"kind"`
 	ModelTypes []string          `toml:"model_types"`
 	Packages   []Package         `toml:"package"`
+	Rename     []string          `toml:"rename"`
 	Config     map[string]string `toml:"config"`
 	Let        map[string]string `toml:"let"`
 	Check      map[string]string `toml:"check"`
@@ -77,6 +78,9 @@ func load(specs fs.FS, show, name string, children []string) (*Arch, error) {
 		}
 		arch.Parents = append(arch.Parents, f.Extends)
 		arch.ModelTypes, arch.Packages = nil, nil // what a parent answers to is its own
+		if err := arch.rename(f.Rename); err != nil {
+			return nil, fmt.Errorf("%s: %w", shown, err)
+		}
 	}
 	arch.Name, arch.File = f.Name, shown
 	arch.Lines = strings.Count(strings.TrimRight(string(text), "\n"), "\n") + 1
