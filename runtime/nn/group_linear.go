@@ -3,7 +3,7 @@ package nn
 import "github.com/vulcast/vulcast/runtime/gpu"
 
 // GroupLinearAttrs: the features are cut into Groups, each with a matrix of its own.
-type GroupLinearAttrs struct{ Groups, Out int }
+type GroupLinearAttrs struct{ Groups, Width, Out int }
 
 // GroupLinear returns y [..., O] of x [..., I]: group g of the output is weight[g] times group g of the input.
 // The weight is stored as convolutions over one place are: [O, I/Groups, 1].
