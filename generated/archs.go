@@ -5,6 +5,7 @@ package generated
 
 import (
 	"github.com/vulcast/vulcast/generated/afmoe"
+	"github.com/vulcast/vulcast/generated/albert"
 	"github.com/vulcast/vulcast/generated/axk1"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
@@ -14,7 +15,10 @@ import (
 	"github.com/vulcast/vulcast/generated/codegen"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
+	"github.com/vulcast/vulcast/generated/distilbert"
 	"github.com/vulcast/vulcast/generated/dots1"
+	"github.com/vulcast/vulcast/generated/electra"
+	"github.com/vulcast/vulcast/generated/ernie"
 	"github.com/vulcast/vulcast/generated/ernie4_5_moe"
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
@@ -32,14 +36,19 @@ import (
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/hy_v3"
+	"github.com/vulcast/vulcast/generated/ibert"
+	"github.com/vulcast/vulcast/generated/layoutlm"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/luke"
 	"github.com/vulcast/vulcast/generated/m2m_100"
 	"github.com/vulcast/vulcast/generated/mbart"
+	"github.com/vulcast/vulcast/generated/megatron_bert"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
 	"github.com/vulcast/vulcast/generated/ministral"
 	"github.com/vulcast/vulcast/generated/mistral"
 	"github.com/vulcast/vulcast/generated/mistral4"
 	"github.com/vulcast/vulcast/generated/mixtral"
+	"github.com/vulcast/vulcast/generated/mpnet"
 	"github.com/vulcast/vulcast/generated/mpt"
 	"github.com/vulcast/vulcast/generated/mt5"
 	"github.com/vulcast/vulcast/generated/mvp"
@@ -55,9 +64,18 @@ import (
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
 	"github.com/vulcast/vulcast/generated/qwen3"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
+	"github.com/vulcast/vulcast/generated/rembert"
+	"github.com/vulcast/vulcast/generated/roberta"
+	"github.com/vulcast/vulcast/generated/roberta_prelayernorm"
+	"github.com/vulcast/vulcast/generated/roc_bert"
+	"github.com/vulcast/vulcast/generated/roformer"
 	"github.com/vulcast/vulcast/generated/solar_open"
+	"github.com/vulcast/vulcast/generated/squeezebert"
 	"github.com/vulcast/vulcast/generated/t5"
+	"github.com/vulcast/vulcast/generated/tapas"
 	"github.com/vulcast/vulcast/generated/umt5"
+	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
+	"github.com/vulcast/vulcast/generated/xmod"
 	"github.com/vulcast/vulcast/runtime/model"
 )
 
@@ -65,6 +83,7 @@ import (
 func All() []*model.Arch {
 	return []*model.Arch{
 		afmoe.Arch(),
+		albert.Arch(),
 		axk1.Arch(),
 		bart.Arch(),
 		bert.Arch(),
@@ -74,7 +93,10 @@ func All() []*model.Arch {
 		codegen.Arch(),
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
+		distilbert.Arch(),
 		dots1.Arch(),
+		electra.Arch(),
+		ernie.Arch(),
 		ernie4_5_moe.Arch(),
 		exaone_moe.Arch(),
 		falcon.Arch(),
@@ -92,14 +114,19 @@ func All() []*model.Arch {
 		granitemoeshared.Arch(),
 		hunyuan_v1_moe.Arch(),
 		hy_v3.Arch(),
+		ibert.Arch(),
+		layoutlm.Arch(),
 		llama.Arch(),
+		luke.Arch(),
 		m2m_100.Arch(),
 		mbart.Arch(),
+		megatron_bert.Arch(),
 		minimax_m2.Arch(),
 		ministral.Arch(),
 		mistral.Arch(),
 		mistral4.Arch(),
 		mixtral.Arch(),
+		mpnet.Arch(),
 		mpt.Arch(),
 		mt5.Arch(),
 		mvp.Arch(),
@@ -115,8 +142,17 @@ func All() []*model.Arch {
 		qwen2_moe.Arch(),
 		qwen3.Arch(),
 		qwen3_moe.Arch(),
+		rembert.Arch(),
+		roberta.Arch(),
+		roberta_prelayernorm.Arch(),
+		roc_bert.Arch(),
+		roformer.Arch(),
 		solar_open.Arch(),
+		squeezebert.Arch(),
 		t5.Arch(),
+		tapas.Arch(),
 		umt5.Arch(),
+		xlm_roberta_xl.Arch(),
+		xmod.Arch(),
 	}
 }

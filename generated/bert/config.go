@@ -57,3 +57,8 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 func (c *Config) HeadDim() int {
 	return c.HiddenSize / c.NumAttentionHeads
 }
+
+// EmbeddingSize is hidden_size.
+func (c *Config) EmbeddingSize() int {
+	return c.HiddenSize
+}

@@ -88,7 +88,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.Embeddings = c.embeddingsWeights(b.In("bert.embeddings."))
 	w.Layer = make([]*LayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("bert.encoder.layer.%d.", i)))
+		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("bert.encoder.layer.%v.", i)))
 	}
 	return w
 }

@@ -186,7 +186,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.EmbedTokens = b.Normal("model.embed_tokens.weight", c.VocabSize, c.HiddenSize)
 	w.Layer = make([]*LayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("model.layers.%d.", i)), i)
+		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("model.layers.%v.", i)), i)
 	}
 	w.Norm = b.Ones("model.norm.weight", c.HiddenSize)
 	return w

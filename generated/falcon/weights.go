@@ -120,13 +120,13 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.ParallelLayer = make([]*ParallelLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
 		if c.ParallelAttn {
-			w.ParallelLayer[i] = c.parallelLayerWeights(b.In(fmt.Sprintf("transformer.h.%d.", i)))
+			w.ParallelLayer[i] = c.parallelLayerWeights(b.In(fmt.Sprintf("transformer.h.%v.", i)))
 		}
 	}
 	w.SerialLayer = make([]*SerialLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
 		if !(c.ParallelAttn) {
-			w.SerialLayer[i] = c.serialLayerWeights(b.In(fmt.Sprintf("transformer.h.%d.", i)))
+			w.SerialLayer[i] = c.serialLayerWeights(b.In(fmt.Sprintf("transformer.h.%v.", i)))
 		}
 	}
 	w.LNF = b.Ones("transformer.ln_f.weight", c.HiddenSize)

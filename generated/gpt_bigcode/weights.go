@@ -97,7 +97,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.Wpe = b.Normal("transformer.wpe.weight|wpe.weight", c.MaxPositionEmbeddings, c.HiddenSize)
 	w.Layer = make([]*LayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("transformer.h.%d.", i)))
+		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("transformer.h.%v.", i)))
 	}
 	w.LNF = b.Ones("transformer.ln_f.weight", c.HiddenSize)
 	w.TransformerLNFBias = b.Zeros("transformer.ln_f.bias", c.HiddenSize)

@@ -90,13 +90,13 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.ParallelLayer = make([]*ParallelLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
 		if c.UseParallelResidual {
-			w.ParallelLayer[i] = c.parallelLayerWeights(b.In(fmt.Sprintf("gpt_neox.layers.%d.", i)))
+			w.ParallelLayer[i] = c.parallelLayerWeights(b.In(fmt.Sprintf("gpt_neox.layers.%v.", i)))
 		}
 	}
 	w.SerialLayer = make([]*SerialLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
 		if !(c.UseParallelResidual) {
-			w.SerialLayer[i] = c.serialLayerWeights(b.In(fmt.Sprintf("gpt_neox.layers.%d.", i)))
+			w.SerialLayer[i] = c.serialLayerWeights(b.In(fmt.Sprintf("gpt_neox.layers.%v.", i)))
 		}
 	}
 	w.FinalLayerNorm = b.Ones("gpt_neox.final_layer_norm.weight", c.HiddenSize)

@@ -71,7 +71,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.EmbedIn = b.Normal("gpt_neox_japanese.embed_in.weight", c.VocabSize, c.HiddenSize)
 	w.SerialLayer = make([]*SerialLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.SerialLayer[i] = c.serialLayerWeights(b.In(fmt.Sprintf("gpt_neox_japanese.layers.%d.", i)), i)
+		w.SerialLayer[i] = c.serialLayerWeights(b.In(fmt.Sprintf("gpt_neox_japanese.layers.%v.", i)), i)
 	}
 	w.FinalLayerNorm = b.Ones("gpt_neox_japanese.final_layer_norm.weight", c.HiddenSize)
 	w.GptNeoxJapaneseFinalLayerNormBias = b.Zeros("gpt_neox_japanese.final_layer_norm.bias", c.HiddenSize)

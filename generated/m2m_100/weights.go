@@ -110,7 +110,7 @@ func (c *Config) encoderWeights(b *nn.Builder) *EncoderWeights {
 	}
 	w.EncoderLayer = make([]*EncoderLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.EncoderLayer[i] = c.encoderLayerWeights(b.In(fmt.Sprintf("model.encoder.layers.%d.", i)))
+		w.EncoderLayer[i] = c.encoderLayerWeights(b.In(fmt.Sprintf("model.encoder.layers.%v.", i)))
 	}
 	w.LayerNorm = b.Ones("model.encoder.layer_norm.weight", c.HiddenSize)
 	w.ModelEncoderLayerNormBias = b.Zeros("model.encoder.layer_norm.bias", c.HiddenSize)
@@ -243,7 +243,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	}
 	w.DecoderLayer = make([]*DecoderLayerWeights, c.DecoderLayers)
 	for i := range c.DecoderLayers {
-		w.DecoderLayer[i] = c.decoderLayerWeights(b.In(fmt.Sprintf("model.decoder.layers.%d.", i)))
+		w.DecoderLayer[i] = c.decoderLayerWeights(b.In(fmt.Sprintf("model.decoder.layers.%v.", i)))
 	}
 	w.LayerNorm = b.Ones("model.decoder.layer_norm.weight", c.HiddenSize)
 	w.ModelDecoderLayerNormBias = b.Zeros("model.decoder.layer_norm.bias", c.HiddenSize)

@@ -62,7 +62,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.Wte = b.Normal("transformer.wte.weight", c.VocabSize, c.HiddenSize)
 	w.Layer = make([]*LayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("transformer.blocks.%d.", i)))
+		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("transformer.blocks.%v.", i)))
 	}
 	w.NormF = b.Ones("transformer.norm_f.weight", c.HiddenSize)
 	return w

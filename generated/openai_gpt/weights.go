@@ -67,7 +67,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.PositionsEmbed = b.Normal("transformer.positions_embed.weight|positions_embed.weight", c.MaxPositionEmbeddings, c.HiddenSize)
 	w.Layer = make([]*LayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("transformer.h.%d.", i)))
+		w.Layer[i] = c.layerWeights(b.In(fmt.Sprintf("transformer.h.%v.", i)))
 	}
 	return w
 }

@@ -126,13 +126,13 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.PreLayer = make([]*PreLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
 		if c.DoLayerNormBefore {
-			w.PreLayer[i] = c.preLayerWeights(b.In(fmt.Sprintf("model.decoder.layers.%d.", i)))
+			w.PreLayer[i] = c.preLayerWeights(b.In(fmt.Sprintf("model.decoder.layers.%v.", i)))
 		}
 	}
 	w.PostLayer = make([]*PostLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
 		if !(c.DoLayerNormBefore) {
-			w.PostLayer[i] = c.postLayerWeights(b.In(fmt.Sprintf("model.decoder.layers.%d.", i)))
+			w.PostLayer[i] = c.postLayerWeights(b.In(fmt.Sprintf("model.decoder.layers.%v.", i)))
 		}
 	}
 	if c.FinalNorm() {

@@ -144,7 +144,7 @@ func (c *Config) encoderWeights(b *nn.Builder) *EncoderWeights {
 	w.RelativeAttentionBias = b.Normal("encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", c.RelativeAttentionNumBuckets, c.NumAttentionHeads)
 	w.EncoderLayer = make([]*EncoderLayerWeights, c.NumHiddenLayers)
 	for i := range c.NumHiddenLayers {
-		w.EncoderLayer[i] = c.encoderLayerWeights(b.In(fmt.Sprintf("encoder.block.%d.", i)))
+		w.EncoderLayer[i] = c.encoderLayerWeights(b.In(fmt.Sprintf("encoder.block.%v.", i)))
 	}
 	w.Encoder = c.finalNormWeights(b.In("encoder."))
 	return w
@@ -224,7 +224,7 @@ func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w.RelativeAttentionBias = b.Normal("decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight", c.RelativeAttentionNumBuckets, c.NumAttentionHeads)
 	w.DecoderLayer = make([]*DecoderLayerWeights, c.NumDecoderLayers)
 	for i := range c.NumDecoderLayers {
-		w.DecoderLayer[i] = c.decoderLayerWeights(b.In(fmt.Sprintf("decoder.block.%d.", i)))
+		w.DecoderLayer[i] = c.decoderLayerWeights(b.In(fmt.Sprintf("decoder.block.%v.", i)))
 	}
 	w.Decoder = c.finalNormWeights(b.In("decoder."))
 	return w
