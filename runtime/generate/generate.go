@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/model"
 	"github.com/vulcast/vulcast/runtime/tokenizer"
 )
@@ -73,6 +74,14 @@ func (g *Generator) Close() error {
 	err := g.s.close()
 	g.s = nil
 	return err
+}
+
+// Profile repeats the last step of T tokens a row, with the time of every kernel: for measurements.
+func (g *Generator) Profile(T int) ([]gpu.KernelTime, error) {
+	if g.s == nil || g.s.steps[T] == nil {
+		return nil, fmt.Errorf("profile: no step of %d tokens has run", T)
+	}
+	return g.s.steps[T].rec.Profile()
 }
 
 // row is a prompt on its way.

@@ -211,6 +211,14 @@ func (t *Trainer) Next() (float64, error) {
 	return s.loss, err
 }
 
+// Profile repeats the last step, with the time of every kernel: for measurements. It needs a step without accumulation.
+func (t *Trainer) Profile() ([]gpu.KernelTime, error) {
+	if t.step == nil || t.step.whole == nil {
+		return nil, errors.New("profile: no step of one micro-batch has run")
+	}
+	return t.step.whole.Profile()
+}
+
 // pass is the recording of micro-batch i.
 func (t *Trainer) pass(i int) *gpu.Recording {
 	switch {

@@ -17,7 +17,7 @@ import (
 )
 
 type benchFlags struct {
-	json, train                 bool
+	json, train, profile        bool
 	shape, arch, dtype          string
 	batch, seq, prefill, decode int
 	runs                        int
@@ -45,6 +45,7 @@ A line each: the median of the runs, tokens a second, and the largest device mem
 	s.BoolVar(&f.train, "train", false, "measure training steps")
 	s.IntVar(&f.prefill, "prefill", 0, "measure reading a prompt of this many tokens")
 	s.IntVar(&f.decode, "decode", 0, "measure writing this many tokens")
+	s.BoolVar(&f.profile, "profile", false, "print the time of every kernel of a step to standard error")
 	s.IntVar(&f.runs, "runs", 5, "runs to take the median of, after one that is not counted")
 	return c
 }
@@ -72,6 +73,8 @@ type bencher struct {
 	cfg *hfconfig.File
 	dev *gpu.Device
 	o   model.Options
+
+	messages io.Writer
 }
 
 // workload is what is measured: run may be called any number of times, each time over tokens tokens of every
@@ -80,7 +83,9 @@ type workload struct {
 	tokens int
 	run    func() error
 	time   func() time.Duration
-	close  func() error
+
+	profile func() ([]gpu.KernelTime, error) // of the last step; nil = there is none
+	close   func() error
 }
 
 func (f *benchFlags) check() error {
@@ -100,7 +105,7 @@ func (a *app) bench(c *cobra.Command, f *benchFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	b := &bencher{app: a, f: f}
+	b := &bencher{app: a, f: f, messages: c.ErrOrStderr()}
 	var err error
 	if b.cfg, err = newConfig(f.arch, f.shape, nil); err != nil {
 		return err
@@ -165,6 +170,13 @@ func (b *bencher) measure(ctx context.Context, name string, make func(*model.Loa
 			seconds = append(seconds, spent.Seconds())
 		}
 	}
+	if b.f.profile && w.profile != nil {
+		times, err := w.profile()
+		if err != nil {
+			return nil, err
+		}
+		printProfile(b.messages, times)
+	}
 	m = &measured{Work: name, Shape: b.f.shape, DType: b.f.dtype, Batch: b.f.batch, Tokens: w.tokens, Runs: len(seconds),
 		Seconds: median(seconds), PeakBytes: b.dev.MemoryUse(), Device: b.dev.Info.Name, Driver: b.dev.Info.Driver}
 	for _, p := range l.Model.Params() {
@@ -190,4 +202,15 @@ func printMeasured(w io.Writer, m *measured, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "%s %s %s batch %d x %d: %.1f tokens/s, %.4f s (median of %d), %s, %s\n", m.Work, m.Shape, m.DType,
 		m.Batch, m.Tokens, m.Speed, m.Seconds, m.Runs, train.ByteText(m.PeakBytes), m.Device)
 	return err
+}
+
+// printProfile prints the kernels of a step, the longest first. Each ran alone, so together they take longer than the step.
+func printProfile(w io.Writer, times []gpu.KernelTime) {
+	all := time.Duration(0)
+	for _, k := range times {
+		all += k.Time
+	}
+	for _, k := range times {
+		fmt.Fprintf(w, "%10.3f ms %5.1f %% %5d x %s\n", k.Time.Seconds()*1e3, 100*float64(k.Time)/float64(all), k.Count, k.Name)
+	}
 }

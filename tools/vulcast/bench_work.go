@@ -8,6 +8,7 @@ import (
 
 	"github.com/vulcast/vulcast/runtime/data"
 	"github.com/vulcast/vulcast/runtime/generate"
+	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/model"
 	"github.com/vulcast/vulcast/runtime/train"
 )
@@ -46,7 +47,7 @@ func (b *bencher) training(l *model.Loaded) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &workload{tokens: b.f.seq, close: close, run: func() error {
+	return &workload{tokens: b.f.seq, close: close, profile: t.Profile, run: func() error {
 		_, err := t.Next()
 		return err
 	}}, nil
@@ -90,7 +91,8 @@ func (b *bencher) reading(l *model.Loaded) (*workload, error) {
 		return nil, err
 	}
 	return &workload{tokens: b.f.prefill, run: run, close: g.Close,
-		time: func() time.Duration { return g.Stats.PromptTime }}, nil
+		profile: func() ([]gpu.KernelTime, error) { return g.Profile(b.f.prefill) },
+		time:    func() time.Duration { return g.Stats.PromptTime }}, nil
 }
 
 // writing measures one token after the other, behind a prompt of one: the prompt's step gives the first
@@ -101,5 +103,6 @@ func (b *bencher) writing(l *model.Loaded) (*workload, error) {
 		return nil, err
 	}
 	return &workload{tokens: b.f.decode, run: run, close: g.Close,
-		time: func() time.Duration { return g.Stats.WrittenTime }}, nil
+		profile: func() ([]gpu.KernelTime, error) { return g.Profile(1) },
+		time:    func() time.Duration { return g.Stats.WrittenTime }}, nil
 }
