@@ -266,6 +266,9 @@ func (e *emitter) param(sc *scope, it *paramSet, p *ir.Param) string {
 	if p.Trans {
 		b += ".Transposed()"
 	}
+	if p.Flat {
+		b += ".Flat()"
+	}
 	if p.Stack {
 		b += ".Stacked()"
 	}

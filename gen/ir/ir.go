@@ -68,6 +68,7 @@ type Param struct {
 	Names    []string // names on disk relative to the prefix; the first is canonical
 	Shape    Shape
 	Trans    bool       // [in,out] on disk
+	Flat     bool       // the first two dimensions are one on disk
 	Stack    bool       // one disk tensor for each index {e} of the first dimension
 	Optional bool       // absent when the checkpoint has no such tensor
 	Cond     *expr.Expr // absent when false

@@ -157,10 +157,12 @@ func (b *body) parseParam(p *ir.Param, s string, at spec.Pos) {
 		switch f {
 		case "t":
 			p.Trans = true
+		case "flat":
+			p.Flat = true
 		case "stack":
 			p.Stack = true
 		default:
-			b.fail(at, "tensor %s: unknown flag %q, want t (stored as [in,out]) or stack (one tensor for each {e})", s, f)
+			b.fail(at, "tensor %s: unknown flag %q, want t (stored as [in,out]), flat (two leading dimensions stored as one) or stack (one tensor for each {e})", s, f)
 		}
 	}
 	p.Names = strings.Split(words[0], "|")

@@ -53,6 +53,9 @@ func (p piece) diskShape(groupRows int) []int {
 	if n := len(shape); d.Transposed && n >= 2 {
 		shape[n-1], shape[n-2] = shape[n-2], shape[n-1]
 	}
+	if d.Flat && len(shape) > 2 {
+		shape = append([]int{shape[0] * shape[1]}, shape[2:]...)
+	}
 	return shape
 }
 

@@ -68,6 +68,13 @@ func (b *Builder) Transposed() *Builder {
 	return &c
 }
 
+// Flat returns a builder for tensors stored with their first two dimensions as one.
+func (b *Builder) Flat() *Builder {
+	c := *b
+	c.disk.Flat = true
+	return &c
+}
+
 // Stacked returns a builder for tensors stored as one per index {e} of their first dimension.
 func (b *Builder) Stacked() *Builder {
 	c := *b

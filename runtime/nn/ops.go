@@ -64,9 +64,9 @@ func (r *Recorder) CacheStep(b *Batch, st *State, x gpu.Tensor) gpu.Tensor {
 	return r.CacheAppend(b, st.t, x)
 }
 
-// AddGrad adds t, summed over the rows that p's shape lacks, to the gradient of p. A frozen parameter takes none.
+// AddGrad adds t, summed over the rows that p's shape lacks, to the gradient of p. An absent or frozen parameter takes none.
 func (r *Recorder) AddGrad(p *Param, t gpu.Tensor) {
-	if p.Frozen || r.Err() != nil || !t.Valid() {
+	if p == nil || p.Frozen || r.Err() != nil || !t.Valid() {
 		return
 	}
 	n := 1

@@ -20,6 +20,7 @@ type Disk struct {
 	Transposed bool                 // the last two dimensions are swapped on disk ([in, out] of Conv1D)
 	Stack      int                  // > 0: dim 0 has this many slices, each a tensor of its own on disk
 	StackNames func(e int) []string // spellings of slice e
+	Flat       bool                 // the first two dimensions are one on disk
 	Optional   bool                 // may be missing
 	Part       Part                 // a range of a larger tensor on disk
 }
