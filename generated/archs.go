@@ -6,6 +6,7 @@ package generated
 import (
 	"github.com/vulcast/vulcast/generated/afmoe"
 	"github.com/vulcast/vulcast/generated/albert"
+	"github.com/vulcast/vulcast/generated/aria_text"
 	"github.com/vulcast/vulcast/generated/axk1"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
@@ -13,6 +14,8 @@ import (
 	"github.com/vulcast/vulcast/generated/blenderbot_small"
 	"github.com/vulcast/vulcast/generated/bloom"
 	"github.com/vulcast/vulcast/generated/codegen"
+	"github.com/vulcast/vulcast/generated/cohere2_moe"
+	"github.com/vulcast/vulcast/generated/dbrx"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
 	"github.com/vulcast/vulcast/generated/distilbert"
@@ -37,12 +40,17 @@ import (
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/hy_v3"
 	"github.com/vulcast/vulcast/generated/ibert"
+	"github.com/vulcast/vulcast/generated/jetmoe"
+	"github.com/vulcast/vulcast/generated/laguna"
 	"github.com/vulcast/vulcast/generated/layoutlm"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/longcat_flash"
 	"github.com/vulcast/vulcast/generated/luke"
 	"github.com/vulcast/vulcast/generated/m2m_100"
 	"github.com/vulcast/vulcast/generated/mbart"
 	"github.com/vulcast/vulcast/generated/megatron_bert"
+	"github.com/vulcast/vulcast/generated/mellum"
+	"github.com/vulcast/vulcast/generated/mimo_v2_flash"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
 	"github.com/vulcast/vulcast/generated/ministral"
 	"github.com/vulcast/vulcast/generated/mistral"
@@ -84,6 +92,7 @@ func All() []*model.Arch {
 	return []*model.Arch{
 		afmoe.Arch(),
 		albert.Arch(),
+		aria_text.Arch(),
 		axk1.Arch(),
 		bart.Arch(),
 		bert.Arch(),
@@ -91,6 +100,8 @@ func All() []*model.Arch {
 		blenderbot_small.Arch(),
 		bloom.Arch(),
 		codegen.Arch(),
+		cohere2_moe.Arch(),
+		dbrx.Arch(),
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
 		distilbert.Arch(),
@@ -115,12 +126,17 @@ func All() []*model.Arch {
 		hunyuan_v1_moe.Arch(),
 		hy_v3.Arch(),
 		ibert.Arch(),
+		jetmoe.Arch(),
+		laguna.Arch(),
 		layoutlm.Arch(),
 		llama.Arch(),
+		longcat_flash.Arch(),
 		luke.Arch(),
 		m2m_100.Arch(),
 		mbart.Arch(),
 		megatron_bert.Arch(),
+		mellum.Arch(),
+		mimo_v2_flash.Arch(),
 		minimax_m2.Arch(),
 		ministral.Arch(),
 		mistral.Arch(),

@@ -143,6 +143,11 @@ func (c *Config) Sparse(i int) bool {
 	return (i+1)%c.MoELayerInterval == 0 && i >= c.MoELayerStartIndex && (c.MoELayerEndIndex < 0 || i <= c.MoELayerEndIndex)
 }
 
+// DenseSize is intermediate_size.
+func (c *Config) DenseSize() int {
+	return c.IntermediateSize
+}
+
 // SharedSize is moe_intermediate_size * n_shared_experts.
 func (c *Config) SharedSize() int {
 	return c.MoEIntermediateSize * c.NSharedExperts

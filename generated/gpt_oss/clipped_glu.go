@@ -24,22 +24,22 @@ type ClippedGLUSaved struct {
 //	u0 [B,T,num_experts_per_tok,moe_intermediate_size] act
 //	-> y [B,T,num_experts_per_tok,moe_intermediate_size] act
 //
-// Spec: specs/gpt_oss.toml:56 [fn.clipped_glu].
+// Spec: specs/gpt_oss.toml:54 [fn.clipped_glu].
 func (m *Model) clippedGLU(r *nn.Recorder, b *nn.Batch, s *ClippedGLUSaved, g0, u0 gpu.Tensor) gpu.Tensor {
 	s.G0 = r.Retain(g0)
 	s.U0 = r.Retain(u0)
-	// :59 clamp g0 -> g low=-1e30 high=gate_limit
-	// :61 scale g -> gs by=gate_slope
-	// :62 sigmoid gs -> s
-	// :63 mul g s -> gg
+	// :57 clamp g0 -> g low=-1e30 high=gate_limit
+	// :59 scale g -> gs by=gate_slope
+	// :60 sigmoid gs -> s
+	// :61 mul g s -> gg
 	g_, s_, gg := kernels.ClampScaleSigmoidMulCcfc50(r, g0, -1e30, float32(m.GateLimit()), float32(m.GateSlope()))
 	s.G = g_
 	s.S = s_
 	s.Gg = gg
 
-	// :60 clamp u0 -> u low=-gate_limit high=gate_limit
-	// :64 shift u -> u1 by=1
-	// :65 mul gg u1 -> y
+	// :58 clamp u0 -> u low=-gate_limit high=gate_limit
+	// :62 shift u -> u1 by=1
+	// :63 mul gg u1 -> y
 	u1, y := kernels.ClampShiftMul1482dc(r, u0, gg, float32(-m.GateLimit()), float32(m.GateLimit()), 1)
 	s.U1 = u1
 	return y
@@ -51,17 +51,17 @@ func (m *Model) clippedGLU(r *nn.Recorder, b *nn.Batch, s *ClippedGLUSaved, g0, 
 //	u0 [B,T,num_experts_per_tok,moe_intermediate_size] act
 //	-> y [B,T,num_experts_per_tok,moe_intermediate_size] act
 //
-// Spec: specs/gpt_oss.toml:56 [fn.clipped_glu].
+// Spec: specs/gpt_oss.toml:54 [fn.clipped_glu].
 func (m *Model) clippedGLUStep(r *nn.Recorder, b *nn.Batch, g0, u0 gpu.Tensor) gpu.Tensor {
-	// :59 clamp g0 -> g low=-1e30 high=gate_limit
-	// :61 scale g -> gs by=gate_slope
-	// :62 sigmoid gs -> s
-	// :63 mul g s -> gg
+	// :57 clamp g0 -> g low=-1e30 high=gate_limit
+	// :59 scale g -> gs by=gate_slope
+	// :60 sigmoid gs -> s
+	// :61 mul g s -> gg
 	gg := kernels.ClampScaleSigmoidMul5abded(r, g0, -1e30, float32(m.GateLimit()), float32(m.GateSlope()))
 
-	// :60 clamp u0 -> u low=-gate_limit high=gate_limit
-	// :64 shift u -> u1 by=1
-	// :65 mul gg u1 -> y
+	// :58 clamp u0 -> u low=-gate_limit high=gate_limit
+	// :62 shift u -> u1 by=1
+	// :63 mul gg u1 -> y
 	y := kernels.ClampShiftMulB3bc47(r, u0, gg, float32(-m.GateLimit()), float32(m.GateLimit()), 1)
 	r.Free(gg)
 	return y

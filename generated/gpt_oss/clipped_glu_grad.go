@@ -14,20 +14,20 @@ import (
 //	-> dg0 [B,T,num_experts_per_tok,moe_intermediate_size] act
 //	-> du0 [B,T,num_experts_per_tok,moe_intermediate_size] act
 //
-// Spec: specs/gpt_oss.toml:56 [fn.clipped_glu].
+// Spec: specs/gpt_oss.toml:54 [fn.clipped_glu].
 func (m *Model) clippedGLUGrad(r *nn.Recorder, b *nn.Batch, s *ClippedGLUSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :65 mul gg u1 -> y
-	// grad of :63 mul g s -> gg
-	// grad of :62 sigmoid gs -> s
-	// grad of :61 scale g -> gs by=gate_slope
+	// grad of :63 mul gg u1 -> y
+	// grad of :61 mul g s -> gg
+	// grad of :60 sigmoid gs -> s
+	// grad of :59 scale g -> gs by=gate_slope
 	du1, dg, dg2 := kernels.MulGradSigmoidGradScaleGrad98e3a8(r, dy, s.U1, s.Gg, s.S, s.G, float32(m.GateSlope()))
 	r.Free(s.U1, s.Gg, s.S, s.G)
 
-	// grad of :59 clamp g0 -> g low=-1e30 high=gate_limit
+	// grad of :57 clamp g0 -> g low=-1e30 high=gate_limit
 	dg0 := kernels.AddClampGrad70396e(r, dg, dg2, s.G0, -1e30, float32(m.GateLimit()))
 	r.Free(dg, dg2, s.G0)
 
-	// grad of :60 clamp u0 -> u low=-gate_limit high=gate_limit
+	// grad of :58 clamp u0 -> u low=-gate_limit high=gate_limit
 	du0 := kernels.ClampGradB28196(r, du1, s.U0, float32(-m.GateLimit()), float32(m.GateLimit()))
 	r.Free(du1, s.U0)
 	return dg0, du0

@@ -21,26 +21,26 @@ type ExpertsSaved struct {
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/gpt_oss.toml:47 [fn.experts].
+// Spec: specs/gpt_oss.toml:45 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :50 expert_linear_in x plan -> gu weight=gate_up_proj:t bias=gate_up_proj_bias experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :48 expert_linear_in x plan -> gu weight=gate_up_proj:t bias=gate_up_proj_bias experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.GateUpProj, w.GateUpProjBias, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :51 slice gu -> g step=2 size=moe_intermediate_size
+	// :49 slice gu -> g step=2 size=moe_intermediate_size
 	g_ := r.Slice(gu, nn.SliceAttrs{Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
 
-	// :52 slice gu -> u from=1 step=2 size=moe_intermediate_size
+	// :50 slice gu -> u from=1 step=2 size=moe_intermediate_size
 	u := r.Slice(gu, nn.SliceAttrs{From: 1, Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
 	r.Free(gu)
 
-	// :53 @clipped_glu g u -> p
+	// :51 @clipped_glu g u -> p
 	p := m.clippedGLU(r, b, &s.ClippedGLU, g_, u)
 	s.P = p
 	r.Free(g_, u)
 
-	// :54 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
+	// :52 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, w.DownProjBias, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
@@ -51,23 +51,23 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/gpt_oss.toml:47 [fn.experts].
+// Spec: specs/gpt_oss.toml:45 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :50 expert_linear_in x plan -> gu weight=gate_up_proj:t bias=gate_up_proj_bias experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :48 expert_linear_in x plan -> gu weight=gate_up_proj:t bias=gate_up_proj_bias experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.GateUpProj, w.GateUpProjBias, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :51 slice gu -> g step=2 size=moe_intermediate_size
+	// :49 slice gu -> g step=2 size=moe_intermediate_size
 	g_ := r.Slice(gu, nn.SliceAttrs{Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
 
-	// :52 slice gu -> u from=1 step=2 size=moe_intermediate_size
+	// :50 slice gu -> u from=1 step=2 size=moe_intermediate_size
 	u := r.Slice(gu, nn.SliceAttrs{From: 1, Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
 	r.Free(gu)
 
-	// :53 @clipped_glu g u -> p
+	// :51 @clipped_glu g u -> p
 	p := m.clippedGLUStep(r, b, g_, u)
 	r.Free(g_, u)
 
-	// :54 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
+	// :52 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, w.DownProjBias, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y

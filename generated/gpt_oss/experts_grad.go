@@ -13,28 +13,28 @@ import (
 //	dy [B,T,num_experts_per_tok,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/gpt_oss.toml:47 [fn.experts].
+// Spec: specs/gpt_oss.toml:45 [fn.experts].
 func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :54 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
+	// grad of :52 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
 	dp := r.ExpertLinearGrad(w.DownProj, w.DownProjBias, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :53 @clipped_glu g u -> p
+	// grad of :51 @clipped_glu g u -> p
 	dg, du := m.clippedGLUGrad(r, b, &s.ClippedGLU, dp)
 	r.Free(dp)
 
-	// grad of :52 slice gu -> u from=1 step=2 size=moe_intermediate_size
+	// grad of :50 slice gu -> u from=1 step=2 size=moe_intermediate_size
 	dgu := r.SliceBack(du, nn.SliceBackAttrs{From: 1, Step: 2, Axis: []int{-1}, Like: []int{b.B, b.T, m.NumExpertsPerTok, 2 * m.MoEIntermediateSize}})
 	r.Free(du)
 
-	// grad of :51 slice gu -> g step=2 size=moe_intermediate_size
+	// grad of :49 slice gu -> g step=2 size=moe_intermediate_size
 	dgu2 := r.SliceBack(dg, nn.SliceBackAttrs{Step: 2, Axis: []int{-1}, Like: []int{b.B, b.T, m.NumExpertsPerTok, 2 * m.MoEIntermediateSize}})
 	r.Free(dg)
 
 	dgu3 := kernels.AddAc19c1(r, dgu, dgu2)
 	r.Free(dgu, dgu2)
 
-	// grad of :50 expert_linear_in x plan -> gu weight=gate_up_proj:t bias=gate_up_proj_bias experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// grad of :48 expert_linear_in x plan -> gu weight=gate_up_proj:t bias=gate_up_proj_bias experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	dx := r.ExpertLinearInGrad(w.GateUpProj, w.GateUpProjBias, s.X, s.Plan, dgu3)
 	r.Free(s.X, s.Plan, dgu3)
 	return dx

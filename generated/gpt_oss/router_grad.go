@@ -3,7 +3,6 @@
 package gpt_oss
 
 import (
-	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
@@ -15,13 +14,8 @@ import (
 //
 // Spec: specs/gpt_oss.toml:39 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :45 softmax v -> w
-	dv := kernels.SoftmaxGrad79301f(r, dw, s.W)
-	r.Free(s.W)
-
-	// grad of :44 gather_last logits index -> v
-	dlogits := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
-	r.Free(dv, s.Index)
+	// grad of :43 @best logits -> w index
+	dlogits := m.bestGrad(r, b, &s.Best, dw)
 
 	// grad of :42 linear x -> logits weight=router.weight bias=router.bias out=num_local_experts
 	dx := r.LinearGrad(w.Router, s.X, dlogits, gpu.Tensor{})

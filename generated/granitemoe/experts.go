@@ -23,25 +23,25 @@ type ExpertsSaved struct {
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/granitemoe.toml:66 [fn.experts].
+// Spec: specs/granitemoe.toml:64 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :69 expert_linear_in x plan -> gu weight=input_linear.weight|experts.gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :67 expert_linear_in x plan -> gu weight=input_linear.weight|experts.gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.InputLinear, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :70 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// :68 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.MoEIntermediateSize, m.MoEIntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	s.G = g_
 	s.U = u
 	r.Free(gu)
 
-	// :71 glu g u -> p fn=hidden_act
+	// :69 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :72 expert_linear p plan -> y weight=output_linear.weight|experts.down_proj experts=num_local_experts out=hidden_size
+	// :70 expert_linear p plan -> y weight=output_linear.weight|experts.down_proj experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.OutputLinear, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
@@ -52,21 +52,21 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/granitemoe.toml:66 [fn.experts].
+// Spec: specs/granitemoe.toml:64 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :69 expert_linear_in x plan -> gu weight=input_linear.weight|experts.gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :67 expert_linear_in x plan -> gu weight=input_linear.weight|experts.gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.InputLinear, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :70 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// :68 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.MoEIntermediateSize, m.MoEIntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	r.Free(gu)
 
-	// :71 glu g u -> p fn=hidden_act
+	// :69 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :72 expert_linear p plan -> y weight=output_linear.weight|experts.down_proj experts=num_local_experts out=hidden_size
+	// :70 expert_linear p plan -> y weight=output_linear.weight|experts.down_proj experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.OutputLinear, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y

@@ -13,21 +13,21 @@ import (
 //	dy [B,T,num_experts_per_tok,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/granitemoe.toml:66 [fn.experts].
+// Spec: specs/granitemoe.toml:64 [fn.experts].
 func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :72 expert_linear p plan -> y weight=output_linear.weight|experts.down_proj experts=num_local_experts out=hidden_size
+	// grad of :70 expert_linear p plan -> y weight=output_linear.weight|experts.down_proj experts=num_local_experts out=hidden_size
 	dp := r.ExpertLinearGrad(w.OutputLinear, nil, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :71 glu g u -> p fn=hidden_act
+	// grad of :69 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :70 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// grad of :68 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	dgu := r.Concat([]gpu.Tensor{dg, du}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dg, du)
 
-	// grad of :69 expert_linear_in x plan -> gu weight=input_linear.weight|experts.gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// grad of :67 expert_linear_in x plan -> gu weight=input_linear.weight|experts.gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	dx := r.ExpertLinearInGrad(w.InputLinear, nil, s.X, s.Plan, dgu)
 	r.Free(s.X, s.Plan, dgu)
 	return dx

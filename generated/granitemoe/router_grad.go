@@ -3,7 +3,6 @@
 package granitemoe
 
 import (
-	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
@@ -15,13 +14,8 @@ import (
 //
 // Spec: specs/granitemoe.toml:58 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :64 softmax v -> w
-	dv := kernels.SoftmaxGrad79301f(r, dw, s.W)
-	r.Free(s.W)
-
-	// grad of :63 gather_last logits index -> v
-	dlogits := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
-	r.Free(dv, s.Index)
+	// grad of :62 @best logits -> w index
+	dlogits := m.bestGrad(r, b, &s.Best, dw)
 
 	// grad of :61 linear x -> logits weight=router.layer.weight|router.weight out=num_local_experts
 	dx := r.LinearGrad(w.Layer, s.X, dlogits, gpu.Tensor{})

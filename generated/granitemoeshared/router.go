@@ -3,16 +3,14 @@
 package granitemoeshared
 
 import (
-	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
 // RouterSaved is what [fn.router] keeps for its backward pass.
 type RouterSaved struct {
-	W     gpu.Tensor // w [B,T,num_experts_per_tok]
-	Index gpu.Tensor // index [B,T,num_experts_per_tok]
-	X     gpu.Tensor // x [B,T,hidden_size]
+	X    gpu.Tensor // x [B,T,hidden_size]
+	Best BestSaved
 }
 
 // router records the forward pass of [fn.router].
@@ -27,18 +25,9 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 	// :61 linear x -> logits weight=router.layer.weight|router.weight out=num_local_experts
 	logits := r.Linear(w.Layer, x)
 
-	// :62 topk logits -> index k=num_experts_per_tok
-	index := r.TopK(logits, nn.TopKAttrs{K: m.NumExpertsPerTok})
-	s.Index = r.Retain(index)
-
-	// :63 gather_last logits index -> v
-	v := r.GatherLast(logits, index)
+	// :62 @best logits -> w index
+	w_, index := m.best(r, b, &s.Best, logits)
 	r.Free(logits)
-
-	// :64 softmax v -> w
-	w_ := kernels.SoftmaxAb6b9b(r, v)
-	s.W = r.Retain(w_)
-	r.Free(v)
 	return w_, index
 }
 
@@ -53,15 +42,8 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 	// :61 linear x -> logits weight=router.layer.weight|router.weight out=num_local_experts
 	logits := r.Linear(w.Layer, x)
 
-	// :62 topk logits -> index k=num_experts_per_tok
-	index := r.TopK(logits, nn.TopKAttrs{K: m.NumExpertsPerTok})
-
-	// :63 gather_last logits index -> v
-	v := r.GatherLast(logits, index)
+	// :62 @best logits -> w index
+	w_, index := m.bestStep(r, b, logits)
 	r.Free(logits)
-
-	// :64 softmax v -> w
-	w_ := kernels.SoftmaxAb6b9b(r, v)
-	r.Free(v)
 	return w_, index
 }

@@ -133,6 +133,11 @@ func (c *Config) Sparse() bool {
 	return true
 }
 
+// DenseSize is intermediate_size.
+func (c *Config) DenseSize() int {
+	return c.IntermediateSize
+}
+
 // SharedSize is intermediate_size.
 func (c *Config) SharedSize() int {
 	return c.IntermediateSize

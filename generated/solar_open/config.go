@@ -137,6 +137,11 @@ func (c *Config) Sparse(i int) bool {
 	return i >= c.FirstKDenseReplace
 }
 
+// DenseSize is intermediate_size.
+func (c *Config) DenseSize() int {
+	return c.IntermediateSize
+}
+
 // SharedSize is moe_intermediate_size * n_shared_experts.
 func (c *Config) SharedSize() int {
 	return c.MoEIntermediateSize * c.NSharedExperts
