@@ -88,6 +88,7 @@ func load(specs fs.FS, show, name string, children []string) (*Arch, error) {
 	arch.Doc = headComment(string(text))
 	m := merger{arch: arch, f: f, lines: indexLines(string(text)), file: shown}
 	m.merge(path.Base(name))
+	arch.Lets = orderLets(arch.Lets)
 	return arch, errors.Join(m.errs...)
 }
 

@@ -96,6 +96,25 @@ func TestExtends(t *testing.T) {
 	}
 }
 
+// TestLetOrder: what a child declares may stand in what its parent computes.
+func TestLetOrder(t *testing.T) {
+	child := "name = \"child\"\nextends = \"tiny\"\n[config]\nwindow = \"int? = 4\"\n[let]\nhalf = \"mine / 2\"\nmine = \"hidden_size\"\n"
+	a, err := Load(fstest.MapFS{"tiny.toml": {Data: []byte(good)}, "child.toml": {Data: []byte(child)}}, "specs", "child")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, l := range a.Lets {
+		order = append(order, l.Name)
+	}
+	if got := strings.Join(order, " "); got != "mine half" {
+		t.Errorf("lets in the order %s, want mine half", got)
+	}
+	if c := a.Config[len(a.Config)-1]; !c.Null {
+		t.Errorf("config %+v, want one whose null is zero", c)
+	}
+}
+
 func FuzzLoad(f *testing.F) {
 	f.Add(good)
 	f.Add("name = \"tiny\"\n[fn.x]\nsig = \"->\"\nops = '''\n@ -> =\n'''")
