@@ -6,6 +6,7 @@ package generated
 import (
 	"github.com/vulcast/vulcast/generated/afmoe"
 	"github.com/vulcast/vulcast/generated/albert"
+	"github.com/vulcast/vulcast/generated/arcee"
 	"github.com/vulcast/vulcast/generated/aria_text"
 	"github.com/vulcast/vulcast/generated/axk1"
 	"github.com/vulcast/vulcast/generated/bart"
@@ -14,7 +15,10 @@ import (
 	"github.com/vulcast/vulcast/generated/blenderbot_small"
 	"github.com/vulcast/vulcast/generated/bloom"
 	"github.com/vulcast/vulcast/generated/codegen"
+	"github.com/vulcast/vulcast/generated/cohere"
+	"github.com/vulcast/vulcast/generated/cohere2"
 	"github.com/vulcast/vulcast/generated/cohere2_moe"
+	"github.com/vulcast/vulcast/generated/cwm"
 	"github.com/vulcast/vulcast/generated/dbrx"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
@@ -22,10 +26,17 @@ import (
 	"github.com/vulcast/vulcast/generated/dots1"
 	"github.com/vulcast/vulcast/generated/electra"
 	"github.com/vulcast/vulcast/generated/ernie"
+	"github.com/vulcast/vulcast/generated/ernie4_5"
 	"github.com/vulcast/vulcast/generated/ernie4_5_moe"
+	"github.com/vulcast/vulcast/generated/exaone4"
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
+	"github.com/vulcast/vulcast/generated/gemma"
+	"github.com/vulcast/vulcast/generated/gemma2"
+	"github.com/vulcast/vulcast/generated/gemma3_text"
+	"github.com/vulcast/vulcast/generated/glm"
+	"github.com/vulcast/vulcast/generated/glm4"
 	"github.com/vulcast/vulcast/generated/glm4_moe"
 	"github.com/vulcast/vulcast/generated/glm4_moe_lite"
 	"github.com/vulcast/vulcast/generated/gpt2"
@@ -35,10 +46,14 @@ import (
 	"github.com/vulcast/vulcast/generated/gpt_neox_japanese"
 	"github.com/vulcast/vulcast/generated/gpt_oss"
 	"github.com/vulcast/vulcast/generated/gptj"
+	"github.com/vulcast/vulcast/generated/granite"
 	"github.com/vulcast/vulcast/generated/granitemoe"
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
+	"github.com/vulcast/vulcast/generated/helium"
+	"github.com/vulcast/vulcast/generated/hunyuan_v1_dense"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/hy_v3"
+	"github.com/vulcast/vulcast/generated/hyperclovax"
 	"github.com/vulcast/vulcast/generated/ibert"
 	"github.com/vulcast/vulcast/generated/jetmoe"
 	"github.com/vulcast/vulcast/generated/laguna"
@@ -53,6 +68,7 @@ import (
 	"github.com/vulcast/vulcast/generated/mimo_v2_flash"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
 	"github.com/vulcast/vulcast/generated/ministral"
+	"github.com/vulcast/vulcast/generated/ministral3"
 	"github.com/vulcast/vulcast/generated/mistral"
 	"github.com/vulcast/vulcast/generated/mistral4"
 	"github.com/vulcast/vulcast/generated/mixtral"
@@ -62,6 +78,7 @@ import (
 	"github.com/vulcast/vulcast/generated/mvp"
 	"github.com/vulcast/vulcast/generated/olmo"
 	"github.com/vulcast/vulcast/generated/olmo2"
+	"github.com/vulcast/vulcast/generated/olmo3"
 	"github.com/vulcast/vulcast/generated/olmoe"
 	"github.com/vulcast/vulcast/generated/openai_gpt"
 	"github.com/vulcast/vulcast/generated/opt"
@@ -77,11 +94,14 @@ import (
 	"github.com/vulcast/vulcast/generated/roberta_prelayernorm"
 	"github.com/vulcast/vulcast/generated/roc_bert"
 	"github.com/vulcast/vulcast/generated/roformer"
+	"github.com/vulcast/vulcast/generated/seed_oss"
+	"github.com/vulcast/vulcast/generated/smollm3"
 	"github.com/vulcast/vulcast/generated/solar_open"
 	"github.com/vulcast/vulcast/generated/squeezebert"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/generated/tapas"
 	"github.com/vulcast/vulcast/generated/umt5"
+	"github.com/vulcast/vulcast/generated/vaultgemma"
 	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
 	"github.com/vulcast/vulcast/generated/xmod"
 	"github.com/vulcast/vulcast/runtime/model"
@@ -92,6 +112,7 @@ func All() []*model.Arch {
 	return []*model.Arch{
 		afmoe.Arch(),
 		albert.Arch(),
+		arcee.Arch(),
 		aria_text.Arch(),
 		axk1.Arch(),
 		bart.Arch(),
@@ -100,7 +121,10 @@ func All() []*model.Arch {
 		blenderbot_small.Arch(),
 		bloom.Arch(),
 		codegen.Arch(),
+		cohere.Arch(),
+		cohere2.Arch(),
 		cohere2_moe.Arch(),
+		cwm.Arch(),
 		dbrx.Arch(),
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
@@ -108,10 +132,17 @@ func All() []*model.Arch {
 		dots1.Arch(),
 		electra.Arch(),
 		ernie.Arch(),
+		ernie4_5.Arch(),
 		ernie4_5_moe.Arch(),
+		exaone4.Arch(),
 		exaone_moe.Arch(),
 		falcon.Arch(),
 		flex_olmo.Arch(),
+		gemma.Arch(),
+		gemma2.Arch(),
+		gemma3_text.Arch(),
+		glm.Arch(),
+		glm4.Arch(),
 		glm4_moe.Arch(),
 		glm4_moe_lite.Arch(),
 		gpt2.Arch(),
@@ -121,10 +152,14 @@ func All() []*model.Arch {
 		gpt_neox_japanese.Arch(),
 		gpt_oss.Arch(),
 		gptj.Arch(),
+		granite.Arch(),
 		granitemoe.Arch(),
 		granitemoeshared.Arch(),
+		helium.Arch(),
+		hunyuan_v1_dense.Arch(),
 		hunyuan_v1_moe.Arch(),
 		hy_v3.Arch(),
+		hyperclovax.Arch(),
 		ibert.Arch(),
 		jetmoe.Arch(),
 		laguna.Arch(),
@@ -139,6 +174,7 @@ func All() []*model.Arch {
 		mimo_v2_flash.Arch(),
 		minimax_m2.Arch(),
 		ministral.Arch(),
+		ministral3.Arch(),
 		mistral.Arch(),
 		mistral4.Arch(),
 		mixtral.Arch(),
@@ -148,6 +184,7 @@ func All() []*model.Arch {
 		mvp.Arch(),
 		olmo.Arch(),
 		olmo2.Arch(),
+		olmo3.Arch(),
 		olmoe.Arch(),
 		openai_gpt.Arch(),
 		opt.Arch(),
@@ -163,11 +200,14 @@ func All() []*model.Arch {
 		roberta_prelayernorm.Arch(),
 		roc_bert.Arch(),
 		roformer.Arch(),
+		seed_oss.Arch(),
+		smollm3.Arch(),
 		solar_open.Arch(),
 		squeezebert.Arch(),
 		t5.Arch(),
 		tapas.Arch(),
 		umt5.Arch(),
+		vaultgemma.Arch(),
 		xlm_roberta_xl.Arch(),
 		xmod.Arch(),
 	}
