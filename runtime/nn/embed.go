@@ -8,7 +8,9 @@ import (
 
 // Embed returns the rows of table [V, D] that index (I32, any shape) names: [..., D] stored as r.Act. Negative indices and
 // those from V on give zeros; callers check their data.
-func (r *Recorder) Embed(table *Param, index gpu.Tensor) gpu.Tensor { return r.rowsOf(table, index, r.Act) }
+func (r *Recorder) Embed(table *Param, index gpu.Tensor) gpu.Tensor {
+	return r.rowsOf(table, index, r.Act)
+}
 
 // rowsOf is Embed with a result of the given storage.
 func (r *Recorder) rowsOf(table *Param, index gpu.Tensor, stored gpu.DType) gpu.Tensor {

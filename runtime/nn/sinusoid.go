@@ -67,13 +67,17 @@ func SinusoidRow(row []float32, position int, a SinusoidAttrs) {
 }
 
 // Sinusoid returns the table's rows that index names: F32 [..., Cols].
-func (r *Recorder) Sinusoid(t *SinusoidTable, index gpu.Tensor) gpu.Tensor { return r.rowsOf(t.table, index, gpu.F32) }
+func (r *Recorder) Sinusoid(t *SinusoidTable, index gpu.Tensor) gpu.Tensor {
+	return r.rowsOf(t.table, index, gpu.F32)
+}
 
 // LookupAttrs are the sizes of the table.
 type LookupAttrs struct{ Rows, Cols int }
 
 // Lookup is Embed for a table that is never trained.
-func (r *Recorder) Lookup(table *Param, index gpu.Tensor, _ LookupAttrs) gpu.Tensor { return r.Embed(table, index) }
+func (r *Recorder) Lookup(table *Param, index gpu.Tensor, _ LookupAttrs) gpu.Tensor {
+	return r.Embed(table, index)
+}
 
 // EmbedPaddedAttrs are the sizes of the table and its padding row.
 type EmbedPaddedAttrs struct{ Rows, Cols, Padding int }
@@ -86,24 +90,4 @@ func (r *Recorder) EmbedPadded(table *Param, index gpu.Tensor, _ EmbedPaddedAttr
 // EmbedPaddedGrad is EmbedGradPadded.
 func (r *Recorder) EmbedPaddedGrad(table *Param, index, dy gpu.Tensor, a EmbedPaddedAttrs) {
 	r.EmbedGradPadded(table, index, dy, a.Padding)
-}
-
-// TokenPositionsAttrs: the padding token.
-type TokenPositionsAttrs struct{ Padding int }
-
-// TokenPositions returns I32 [B, T]: Padding for a padding token, else Padding + 1 + the token's position, less the padding
-// tokens before it in its segment of the batch.
-func (r *Recorder) TokenPositions(b *Batch, a TokenPositionsAttrs) gpu.Tensor {
-	if r.Err() != nil {
-		return gpu.Tensor{}
-	}
-	if b.T > 65535 {
-		r.failf("positions that count tokens other than padding: %d tokens a row, at most 65535", b.T)
-		return gpu.Tensor{}
-	}
-	y := r.Alloc(gpu.I32, b.B, b.T)
-	lanes := r.linearLanes()
-	r.DispatchLinear(&r.K.TokenPositions, ceilDiv(y.Len(), lanes), []uint32{uint32(lanes)},
-		[]uint32{uint32(y.Len()), uint32(b.T), uint32(int32(a.Padding))}, b.Tokens, b.Pos, b.Seg, y)
-	return y
 }
