@@ -32,6 +32,7 @@ import (
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
+	"github.com/vulcast/vulcast/generated/fsmt"
 	"github.com/vulcast/vulcast/generated/gemma"
 	"github.com/vulcast/vulcast/generated/gemma2"
 	"github.com/vulcast/vulcast/generated/gemma3_text"
@@ -98,7 +99,9 @@ import (
 	"github.com/vulcast/vulcast/generated/smollm3"
 	"github.com/vulcast/vulcast/generated/solar_open"
 	"github.com/vulcast/vulcast/generated/squeezebert"
+	"github.com/vulcast/vulcast/generated/switch_transformers"
 	"github.com/vulcast/vulcast/generated/t5"
+	"github.com/vulcast/vulcast/generated/t5gemma"
 	"github.com/vulcast/vulcast/generated/tapas"
 	"github.com/vulcast/vulcast/generated/umt5"
 	"github.com/vulcast/vulcast/generated/vaultgemma"
@@ -138,6 +141,7 @@ func All() []*model.Arch {
 		exaone_moe.Arch(),
 		falcon.Arch(),
 		flex_olmo.Arch(),
+		fsmt.Arch(),
 		gemma.Arch(),
 		gemma2.Arch(),
 		gemma3_text.Arch(),
@@ -204,7 +208,9 @@ func All() []*model.Arch {
 		smollm3.Arch(),
 		solar_open.Arch(),
 		squeezebert.Arch(),
+		switch_transformers.Arch(),
 		t5.Arch(),
+		t5gemma.Arch(),
 		tapas.Arch(),
 		umt5.Arch(),
 		vaultgemma.Arch(),

@@ -94,6 +94,8 @@ var (
 	codeTokenPositions string
 	//go:embed index_float.spv
 	codeIndexFloat string
+	//go:embed hide_padding.spv
+	codeHidePadding string
 	//go:embed sum_two.spv
 	codeSumTwo string
 	//go:embed relative_bias.spv
@@ -164,6 +166,7 @@ var NN = nn.Kernels{
 	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
 	TokenPositions:       gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
 	IndexFloat:           gpu.Kernel{Name: "index_float", Code: codeIndexFloat},
+	HidePadding:          gpu.Kernel{Name: "hide_padding", Code: codeHidePadding},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
 	RelativeBias:         gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
 	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
