@@ -23,7 +23,8 @@ type Source struct {
 func Sources() []Source {
 	var all []Source
 	for _, family := range [][]Source{rowSources(), matmulSources(), embedSources(), lossSources(), optimizerSources(),
-		attentionSources(), ropeSources(), cacheSources(), elementarySources(), structureSources(), expertSources()} {
+		attentionSources(), ropeSources(), cacheSources(), elementarySources(), structureSources(), expertSources(),
+		recurrenceSources()} {
 		all = append(all, family...)
 	}
 	return all
