@@ -3,6 +3,7 @@ package shaders
 // expertSources lists the kernels of routing and expert layers.
 func expertSources() []Source {
 	return []Source{
+		{Name: "group_ids", Template: "group_ids.comp.tmpl"},
 		{Name: "topk", Template: "topk.comp.tmpl"},
 		{Name: "gather_last", Template: "gather_last.comp.tmpl"},
 		{Name: "scatter_last", Template: "scatter_last.comp.tmpl"},

@@ -10,7 +10,7 @@ import (
 
 // initialisms are written in capitals inside Go names.
 var initialisms = map[string]string{"rms": "RMS", "mlp": "MLP", "lm": "LM", "id": "ID", "qkv": "QKV", "ln": "LN", "nn": "NN",
-	"moe": "MoE", "kv": "KV", "glu": "GLU", "bf16": "BF16"}
+	"moe": "MoE", "kv": "KV", "glu": "GLU", "bf16": "BF16", "ids": "IDs"}
 
 // camel turns snake_case and dots into CamelCase.
 func camel(s string) string {

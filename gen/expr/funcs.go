@@ -14,6 +14,8 @@ var funcs = map[string]Func{
 	"log":  {floatFunc(1), callGo("math.Log", Float), floatEval(func(a []float64) float64 { return math.Log(a[0]) })},
 	"exp":  {floatFunc(1), callGo("math.Exp", Float), floatEval(func(a []float64) float64 { return math.Exp(a[0]) })},
 	"pow":  {floatFunc(2), callGo("math.Pow", Float), floatEval(func(a []float64) float64 { return math.Pow(a[0], a[1]) })},
+	// probit(p): the standard normal quantile.
+	"probit": {floatFunc(1), callGo("nn.Probit", Float), floatEval(func(a []float64) float64 { return math.Sqrt2 * math.Erfinv(2*a[0]-1) })},
 	"round32": {floatFunc(1), func(a []string, t []Type) string {
 		return "float64(float32(" + asFloat(a[0], t[0]) + "))"
 	}, floatEval(func(a []float64) float64 { return float64(float32(a[0])) })},

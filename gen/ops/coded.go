@@ -81,6 +81,9 @@ var coded = map[string]func(*Shaper) (shapes, shapes, error){
 	"tokens": func(s *Shaper) (shapes, shapes, error) {
 		return nil, shapes{{ir.Atom("B"), ir.Atom("T")}}, nil
 	},
+	"shape_attr": func(s *Shaper) (shapes, shapes, error) {
+		return nil, shapes{append(ir.Shape{}, s.Dims("shape")...)}, nil
+	},
 	"alibi": func(s *Shaper) (shapes, shapes, error) {
 		h, _ := s.Attr("heads")
 		return nil, shapes{{h}}, nil

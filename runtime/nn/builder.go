@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -196,3 +197,6 @@ func After(s, sep string) string {
 	}
 	return s
 }
+
+// Probit returns the standard normal quantile.
+func Probit(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }

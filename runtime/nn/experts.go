@@ -197,3 +197,15 @@ func (r *Recorder) expertParam(p *Param, x, plan, dy gpu.Tensor, i, share int, b
 	r.Dispatch(&r.K.ExpertGrad, [3]int{ceilDiv(i, lanes), ceilDiv(o, expertRows), experts}, []uint32{uint32(lanes), flag(bias)},
 		[]uint32{uint32(experts), uint32(o), uint32(i), uint32(share), flag(accumulate)}, x, plan, dy, grad)
 }
+
+// GroupIDsAttrs: the number of groups.
+type GroupIDsAttrs struct{ Groups int }
+
+// GroupIDs returns the numbers 0 .. Groups-1 for every token: I32 [B, T, Groups].
+func (r *Recorder) GroupIDs(b *Batch, a GroupIDsAttrs) gpu.Tensor {
+	y := r.Alloc(gpu.I32, b.B, b.T, a.Groups)
+	lanes := r.linearLanes()
+	r.DispatchLinear(&r.K.GroupIds, ceilDiv(y.Len(), lanes), []uint32{uint32(lanes)},
+		[]uint32{uint32(y.Len()), uint32(a.Groups)}, y)
+	return y
+}

@@ -41,7 +41,7 @@ type Kernels struct {
 	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
 
 	// Routing and experts (experts.go).
-	Topk, GroupLimit, GatherLast, ScatterLast, Route, ExpertLinear, ExpertGrad gpu.Kernel
+	GroupIds, Topk, GroupLimit, GatherLast, ScatterLast, Route, ExpertLinear, ExpertGrad gpu.Kernel
 
 	// Positions to compute with (place.go).
 	IndexFloat gpu.Kernel

@@ -349,3 +349,9 @@ func (r *Recorder) Add(a, b gpu.Tensor) gpu.Tensor {
 		func(rows int) []uint32 { return []uint32{uint32(rows * w)} }, perRow(a), perRow(b), perRow(y))
 	return y
 }
+
+// NoTokensAttrs is the shape of the zeros.
+type NoTokensAttrs struct{ Shape []int }
+
+// NoTokens returns zeros that stand for keys or values that no layer has made yet.
+func (r *Recorder) NoTokens(a NoTokensAttrs) gpu.Tensor { return r.Zeros(a.Shape...) }
