@@ -34,5 +34,8 @@ type TensorOfAttrs struct{ Shape []int }
 // TensorOf returns the value of a parameter.
 func (r *Recorder) TensorOf(p *Param, _ TensorOfAttrs) gpu.Tensor { return p.Value }
 
+// TensorOfGradAttrs repeat the shape for the gradient.
+type TensorOfGradAttrs = TensorOfAttrs
+
 // TensorOfGrad adds dy to the gradient of a parameter.
-func (r *Recorder) TensorOfGrad(p *Param, dy gpu.Tensor, _ TensorOfAttrs) { r.AddGrad(p, dy) }
+func (r *Recorder) TensorOfGrad(p *Param, dy gpu.Tensor, _ TensorOfGradAttrs) { r.AddGrad(p, dy) }
