@@ -31,6 +31,7 @@ import (
 	"github.com/vulcast/vulcast/generated/exaone4"
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
+	"github.com/vulcast/vulcast/generated/falcon_mamba"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
 	"github.com/vulcast/vulcast/generated/fsmt"
 	"github.com/vulcast/vulcast/generated/gemma"
@@ -63,6 +64,8 @@ import (
 	"github.com/vulcast/vulcast/generated/longcat_flash"
 	"github.com/vulcast/vulcast/generated/luke"
 	"github.com/vulcast/vulcast/generated/m2m_100"
+	"github.com/vulcast/vulcast/generated/mamba"
+	"github.com/vulcast/vulcast/generated/mamba2"
 	"github.com/vulcast/vulcast/generated/mbart"
 	"github.com/vulcast/vulcast/generated/megatron_bert"
 	"github.com/vulcast/vulcast/generated/mellum"
@@ -90,6 +93,7 @@ import (
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
 	"github.com/vulcast/vulcast/generated/qwen3"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
+	"github.com/vulcast/vulcast/generated/qwen3_next"
 	"github.com/vulcast/vulcast/generated/rembert"
 	"github.com/vulcast/vulcast/generated/roberta"
 	"github.com/vulcast/vulcast/generated/roberta_prelayernorm"
@@ -140,6 +144,7 @@ func All() []*model.Arch {
 		exaone4.Arch(),
 		exaone_moe.Arch(),
 		falcon.Arch(),
+		falcon_mamba.Arch(),
 		flex_olmo.Arch(),
 		fsmt.Arch(),
 		gemma.Arch(),
@@ -172,6 +177,8 @@ func All() []*model.Arch {
 		longcat_flash.Arch(),
 		luke.Arch(),
 		m2m_100.Arch(),
+		mamba.Arch(),
+		mamba2.Arch(),
 		mbart.Arch(),
 		megatron_bert.Arch(),
 		mellum.Arch(),
@@ -199,6 +206,7 @@ func All() []*model.Arch {
 		qwen2_moe.Arch(),
 		qwen3.Arch(),
 		qwen3_moe.Arch(),
+		qwen3_next.Arch(),
 		rembert.Arch(),
 		roberta.Arch(),
 		roberta_prelayernorm.Arch(),

@@ -160,7 +160,7 @@ void main() {
     for (uint d = 0; d < depth; d++) {
         const uint at = base + (BACK ? d * I + column : column * I + d);
         const vec2 w = vec2(weight(at), W == 2 ? weight(at + (BACK ? 1 : I)) : 0.0);
-        [[unroll]] for (uint r = 0; r < ROWS; r++) sum[r] += w * x(from[r] + d);
+        [[unroll]] for (uint r = 0; r < ROWS; r++) sum[r] = fma(w, vec2(x(from[r] + d)), sum[r]);
     }
     [[unroll]] for (uint r = 0; r < ROWS; r++) {
         if (tile * ROWS + r >= count) break;

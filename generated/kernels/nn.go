@@ -106,6 +106,8 @@ var (
 	codeRelativeBiasGrad string
 	//go:embed strided_sum.spv
 	codeStridedSum string
+	//go:embed group_ids.spv
+	codeGroupIds string
 	//go:embed topk.spv
 	codeTopk string
 	//go:embed gather_last.spv
@@ -120,6 +122,28 @@ var (
 	codeExpertLinear string
 	//go:embed expert_grad.spv
 	codeExpertGrad string
+	//go:embed token_mask.spv
+	codeTokenMask string
+	//go:embed causal_conv.spv
+	codeCausalConv string
+	//go:embed causal_conv_state.spv
+	codeCausalConvState string
+	//go:embed causal_conv_grad.spv
+	codeCausalConvGrad string
+	//go:embed causal_conv_weight_grad.spv
+	codeCausalConvWeightGrad string
+	//go:embed recurrence.spv
+	codeRecurrence string
+	//go:embed recurrence_back_values.spv
+	codeRecurrenceBackValues string
+	//go:embed recurrence_back_keys.spv
+	codeRecurrenceBackKeys string
+	//go:embed selective_scan.spv
+	codeSelectiveScan string
+	//go:embed selective_scan_grad.spv
+	codeSelectiveScanGrad string
+	//go:embed row_dot.spv
+	codeRowDot string
 )
 
 // NN holds the kernels that runtime/nn launches.
@@ -172,6 +196,7 @@ var NN = nn.Kernels{
 	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
 	RelativeBiasGrad:     gpu.Kernel{Name: "relative_bias_grad", Code: codeRelativeBiasGrad},
 	StridedSum:           gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
+	GroupIds:             gpu.Kernel{Name: "group_ids", Code: codeGroupIds},
 	Topk:                 gpu.Kernel{Name: "topk", Code: codeTopk},
 	GatherLast:           gpu.Kernel{Name: "gather_last", Code: codeGatherLast},
 	ScatterLast:          gpu.Kernel{Name: "scatter_last", Code: codeScatterLast},
@@ -179,4 +204,15 @@ var NN = nn.Kernels{
 	Route:                gpu.Kernel{Name: "route", Code: codeRoute},
 	ExpertLinear:         gpu.Kernel{Name: "expert_linear", Code: codeExpertLinear},
 	ExpertGrad:           gpu.Kernel{Name: "expert_grad", Code: codeExpertGrad},
+	TokenMask:            gpu.Kernel{Name: "token_mask", Code: codeTokenMask},
+	CausalConv:           gpu.Kernel{Name: "causal_conv", Code: codeCausalConv},
+	CausalConvState:      gpu.Kernel{Name: "causal_conv_state", Code: codeCausalConvState},
+	CausalConvGrad:       gpu.Kernel{Name: "causal_conv_grad", Code: codeCausalConvGrad},
+	CausalConvWeightGrad: gpu.Kernel{Name: "causal_conv_weight_grad", Code: codeCausalConvWeightGrad},
+	Recurrence:           gpu.Kernel{Name: "recurrence", Code: codeRecurrence},
+	RecurrenceBackValues: gpu.Kernel{Name: "recurrence_back_values", Code: codeRecurrenceBackValues},
+	RecurrenceBackKeys:   gpu.Kernel{Name: "recurrence_back_keys", Code: codeRecurrenceBackKeys},
+	SelectiveScan:        gpu.Kernel{Name: "selective_scan", Code: codeSelectiveScan},
+	SelectiveScanGrad:    gpu.Kernel{Name: "selective_scan_grad", Code: codeSelectiveScanGrad},
+	RowDot:               gpu.Kernel{Name: "row_dot", Code: codeRowDot},
 }
