@@ -78,10 +78,14 @@ func (g *Generator) Close() error {
 
 // Profile repeats the last step of T tokens a row, with the time of every kernel: for measurements.
 func (g *Generator) Profile(T int) ([]gpu.KernelTime, error) {
-	if g.s == nil || g.s.steps[T] == nil {
-		return nil, fmt.Errorf("profile: no step of %d tokens has run", T)
+	if g.s != nil {
+		for _, fresh := range []bool{false, true} {
+			if c := g.s.steps[stepKey{T, fresh}]; c != nil {
+				return c.rec.Profile()
+			}
+		}
 	}
-	return g.s.steps[T].rec.Profile()
+	return nil, fmt.Errorf("profile: no step of %d tokens has run", T)
 }
 
 // row is a prompt on its way.

@@ -16,14 +16,21 @@ type session struct {
 	B, S  int // rows, capacity in tokens
 	state model.State
 	arena *gpu.Arena
-	steps map[int]*stepOf // by the number of tokens a row
-	enc   *nn.Batch       // the encoder's input, nil without one
-	used  int             // tokens in the caches
-	keys  []int32         // [B S]: 0 where padding stands
-	next  []int32         // [B] position of the next token
+	steps map[stepKey]*stepOf
+	enc   *nn.Batch // the encoder's input, nil without one
+	fresh bool      // nothing was fed since the encoder ran
+	used  int       // tokens in the caches
+	keys  []int32   // [B S]: 0 where padding stands
+	next  []int32   // [B] position of the next token
 }
 
-// stepOf is a recorded step of T tokens.
+// stepKey names a recording: T tokens a row; the first step after the encoder makes what later ones reuse.
+type stepKey struct {
+	T     int
+	fresh bool
+}
+
+// stepOf is a recorded step.
 type stepOf struct {
 	in     *nn.Batch
 	rec    *gpu.Recording
@@ -40,7 +47,7 @@ func newSession(l *model.Loaded, B, S int) (*session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("caches of %d rows of %d tokens: %w; lower the number of prompts or of tokens", B, S, err)
 	}
-	return &session{l: l, B: B, S: S, state: st, arena: l.Dev.NewArena(), steps: map[int]*stepOf{},
+	return &session{l: l, B: B, S: S, state: st, arena: l.Dev.NewArena(), steps: map[stepKey]*stepOf{},
 		keys: make([]int32, B*S), next: make([]int32, B)}, nil
 }
 
@@ -83,6 +90,7 @@ func (s *session) encode(prompts [][]int32, pad int32) error {
 	if err != nil {
 		return err
 	}
+	s.fresh = true
 	return errors.Join(rec.Run(), rec.Close())
 }
 
@@ -93,7 +101,7 @@ func (s *session) feed(tokens, seg []int32) ([]float32, error) {
 	if s.used+T > s.S {
 		return nil, fmt.Errorf("%d tokens exceed the caches' capacity of %d", s.used+T, s.S)
 	}
-	c, err := s.step(T)
+	c, err := s.step(stepKey{T, s.fresh})
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +125,7 @@ func (s *session) feed(tokens, seg []int32) ([]float32, error) {
 		return nil, err
 	}
 	s.used += T
+	s.fresh = false
 	return readLogits(s.l.Dev, c.logits)
 }
 
@@ -133,11 +142,12 @@ func readLogits(dev *gpu.Device, x gpu.Tensor) ([]float32, error) {
 	return out, safetensors.Widen(safetensors.DType(x.Type.String()), raw, out)
 }
 
-// step returns the recording of a step of T tokens a row.
-func (s *session) step(T int) (c *stepOf, err error) {
-	if c := s.steps[T]; c != nil {
+// step returns the recording of a step.
+func (s *session) step(key stepKey) (c *stepOf, err error) {
+	if c := s.steps[key]; c != nil {
 		return c, nil
 	}
+	T := key.T
 	if len(s.steps) >= maxSteps {
 		if err := s.forget(); err != nil {
 			return nil, err
@@ -149,6 +159,7 @@ func (s *session) step(T int) (c *stepOf, err error) {
 	if c.in, err = model.NewBatch(s.l.Dev, c.rows, true); err != nil {
 		return nil, err
 	}
+	c.in.Fresh = key.fresh
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, c.close(s.l.Dev))
@@ -168,7 +179,7 @@ func (s *session) step(T int) (c *stepOf, err error) {
 	if c.rec, err = r.Finish(); err != nil {
 		return c, err
 	}
-	s.steps[T] = c
+	s.steps[key] = c
 	return c, nil
 }
 
@@ -183,9 +194,9 @@ func (c *stepOf) close(dev *gpu.Device) error {
 // forget drops the recordings.
 func (s *session) forget() error {
 	var err error
-	for T, c := range s.steps {
+	for key, c := range s.steps {
 		err = errors.Join(err, c.close(s.l.Dev))
-		delete(s.steps, T)
+		delete(s.steps, key)
 	}
 	return err
 }

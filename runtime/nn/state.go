@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"slices"
+
 	"github.com/vulcast/vulcast/runtime/gpu"
 )
 
@@ -25,22 +27,35 @@ func (s *State) Fresh(b *Batch) bool { return b.Fresh || s.later == nil || !s.t.
 // Kept is what Keep kept.
 func (s *State) Kept() gpu.Tensor { return s.t }
 
-// Keep copies x into the state for later steps and returns x.
+// Keep copies x into the state for later steps and returns x. Where an earlier generation kept another shape, its memory
+// is replaced: recordings that read it must be gone.
 func (r *Recorder) Keep(s *State, x gpu.Tensor) gpu.Tensor {
 	if s.later == nil || r.Err() != nil {
 		return x
 	}
-	if !s.t.Valid() {
-		t, err := s.later.dev.Alloc(x.Type, x.Shape...)
-		if err != nil {
-			r.Fail(err)
-			return x
-		}
-		s.t = t
-		s.later.tensors = append(s.later.tensors, t)
+	if err := s.later.fit(&s.t, x); err != nil {
+		r.Fail(err)
+		return x
 	}
 	r.Copy(s.t, x)
 	return x
+}
+
+// fit makes *kept memory for tensors like x.
+func (a *StateAlloc) fit(kept *gpu.Tensor, x gpu.Tensor) error {
+	if kept.Valid() {
+		if kept.Type == x.Type && slices.Equal(kept.Shape, x.Shape) {
+			return nil
+		}
+		if err := a.dev.Release(*kept); err != nil {
+			return err
+		}
+	} else {
+		a.kept = append(a.kept, kept)
+	}
+	var err error
+	*kept, err = a.dev.Alloc(x.Type, x.Shape...)
+	return err
 }
 
 // StateAlloc allocates the states of a decoding: B rows, up to S tokens a row.
@@ -49,6 +64,7 @@ type StateAlloc struct {
 	act     gpu.DType
 	b, s    int
 	tensors []gpu.Tensor
+	kept    []*gpu.Tensor // made when they are first filled
 	encoded gpu.Tensor
 	err     error
 }
@@ -108,10 +124,13 @@ func (a *StateAlloc) Bytes() int64 {
 	for _, t := range a.tensors {
 		n += t.Bytes()
 	}
+	for _, t := range a.kept {
+		n += t.Bytes()
+	}
 	return n
 }
 
-// Reset zeroes the states, for a new sequence.
+// Reset zeroes the states, for a new sequence; what Keep kept is made anew in its first step.
 func (a *StateAlloc) Reset() error {
 	for _, t := range a.tensors {
 		if err := a.zero(t); err != nil {
@@ -126,22 +145,23 @@ func (a *StateAlloc) Release() {
 	for _, t := range a.tensors {
 		a.dev.Release(t)
 	}
-	a.tensors = nil
+	for _, t := range a.kept {
+		if t.Valid() {
+			a.dev.Release(*t)
+			*t = gpu.Tensor{}
+		}
+	}
+	a.tensors, a.kept = nil, nil
 }
 
-// KeepEncoded copies the encoder's output into the state; its memory is allocated at the first call.
+// KeepEncoded copies the encoder's output into the state, whose memory is allocated at the first call and as in Keep.
 func (a *StateAlloc) KeepEncoded(r *Recorder, encoded gpu.Tensor) {
 	if r.Err() != nil {
 		return
 	}
-	if !a.encoded.Valid() {
-		t, err := a.dev.Alloc(encoded.Type, encoded.Shape...)
-		if err != nil {
-			r.Fail(err)
-			return
-		}
-		a.encoded = t
-		a.tensors = append(a.tensors, t)
+	if err := a.fit(&a.encoded, encoded); err != nil {
+		r.Fail(err)
+		return
 	}
 	r.Copy(a.encoded, encoded)
 }

@@ -273,7 +273,13 @@ type decoder struct {
 	capacity int
 	base     int
 	enc      *nn.Batch
-	steps    map[int]*recorded // by number of tokens
+	steps    map[stepKey]*recorded
+}
+
+// stepKey names a recording: T tokens; the first step makes what later ones reuse.
+type stepKey struct {
+	T     int
+	fresh bool
 }
 
 func (d *decoder) encode(prompt []int32) error {
@@ -327,13 +333,15 @@ func (d *decoder) next(tokens []int32, out *[][]float32) error {
 
 // step records a step of this many tokens at its first use.
 func (d *decoder) step(rows model.Rows) (*recorded, error) {
-	if c := d.steps[rows.T]; c != nil {
+	key := stepKey{rows.T, d.base == 0}
+	if c := d.steps[key]; c != nil {
 		return c, nil
 	}
 	batch, err := model.NewBatch(d.e.l.Dev, rows, true)
 	if err != nil {
 		return nil, err
 	}
+	batch.Fresh = key.fresh
 	c := &recorded{in: &model.Inputs{Dec: batch, Enc: d.enc, LastOnly: true}}
 	r := d.e.l.NewRecorder()
 	c.out = d.e.l.Model.Step(r, c.in, d.state)
@@ -341,9 +349,9 @@ func (d *decoder) step(rows model.Rows) (*recorded, error) {
 		return nil, errors.Join(err, model.ReleaseBatch(d.e.l.Dev, batch))
 	}
 	if d.steps == nil {
-		d.steps = map[int]*recorded{}
+		d.steps = map[stepKey]*recorded{}
 	}
-	d.steps[rows.T] = c
+	d.steps[key] = c
 	return c, nil
 }
 
