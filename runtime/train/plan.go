@@ -61,6 +61,7 @@ func PlanRun(m model.Model, dev *gpu.Device, o model.Options, c Config, length i
 	mark(&plan.Optimizer)
 	in := planInputs(r, m.Arch().Kind, c.Batch, length)
 	hyper, result := r.Alloc(gpu.F32, nn.HyperWords), r.Alloc(gpu.F32, resultWords)
+	r.Training, r.Seed = true, r.Alloc(gpu.U32, 2)
 	mark(&plan.Inputs)
 	if err := m.Prepare(dev, o); err != nil {
 		return plan, err

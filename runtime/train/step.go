@@ -111,7 +111,7 @@ func (t *Trainer) recordStep(b *data.Batch) (s *stepRecordings, err error) {
 	}()
 	passes := func(accumulate bool) func(*nn.Recorder) {
 		return func(r *nn.Recorder) {
-			r.Training, r.Accumulate = true, accumulate
+			r.Training, r.Accumulate, r.Seed = true, accumulate, t.random
 			recordLoss(r, t.l.Model.Train(r, s.in), t.result)
 		}
 	}
@@ -184,6 +184,10 @@ func (t *Trainer) runStep() (stepResult, error) {
 	out := make([]float32, resultWords)
 	for i, b := range batches {
 		b.Dec.LossScale = float32(t.at.Scale / float64(max(1, res.counts)))
+		pass := uint32(t.at.Step*t.cfg.Accumulate + i)
+		if err := t.dev.Write(t.random, []uint32{uint32(t.cfg.Seed) ^ uint32(t.cfg.Seed>>32), pass}); err != nil {
+			return res, err
+		}
 		if err := fillInputs(t.dev, t.step.in, b); err != nil {
 			return res, err
 		}

@@ -36,6 +36,7 @@ type Trainer struct {
 	moments []nn.Moments
 	hyper   gpu.Tensor // nn.Hyper.Words of the step
 	result  gpu.Tensor // see resultLoss
+	random  gpu.Tensor // nn.Recorder.Seed: what dropout depends on, new in every pass
 	arena   *gpu.Arena // of all recordings: they never run at the same time
 	step    *stepRecordings
 
@@ -141,6 +142,9 @@ func (t *Trainer) prepare() error {
 	if t.result, err = t.dev.AllocHost(gpu.F32, resultWords); err != nil {
 		return err
 	}
+	if t.random, err = t.dev.AllocHost(gpu.U32, 2); err != nil {
+		return err
+	}
 	t.arena = t.dev.NewArena()
 	if t.eval != nil {
 		t.eval.arena = t.arena
@@ -202,7 +206,7 @@ func (t *Trainer) Close() error {
 	if t.arena != nil {
 		errs = append(errs, t.arena.Close())
 	}
-	errs = append(errs, t.releaseMoments(), t.dev.Release(t.hyper, t.result))
+	errs = append(errs, t.releaseMoments(), t.dev.Release(t.hyper, t.result, t.random))
 	if t.metrics != nil {
 		errs = append(errs, t.metrics.close())
 	}

@@ -36,7 +36,17 @@ const tinyConfig = `{"model_type": "llama", "hidden_size": 32, "intermediate_siz
 // tiny makes the tiny model with random weights.
 func tiny(t testing.TB, dev *gpu.Device, o model.Options) *model.Loaded {
 	t.Helper()
-	text := tinyConfig
+	return tinyOf(t, dev, o, tinyConfig)
+}
+
+// dropoutConfig is a model whose dropouts are on in training.
+const dropoutConfig = `{"model_type": "gpt2", "n_embd": 32, "n_inner": 48, "n_layer": 2, "n_head": 4, "vocab_size": 61,
+	"n_positions": 64, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new", "initializer_range": 0.05,
+	"attn_pdrop": 0.1, "embd_pdrop": 0.1, "resid_pdrop": 0.1}`
+
+// tinyOf makes the model of a configuration with random weights.
+func tinyOf(t testing.TB, dev *gpu.Device, o model.Options, text string) *model.Loaded {
+	t.Helper()
 	if o.Activations != gpu.F32 { // rows of logits in 16 bits must have an even length
 		text = strings.Replace(text, "61", "64", 1)
 	}

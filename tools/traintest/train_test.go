@@ -20,7 +20,13 @@ import (
 // start makes a trainer of the tiny model.
 func start(t *testing.T, c train.Config, o train.Options) (*train.Trainer, *model.Loaded) {
 	t.Helper()
-	l := tiny(t, device(t), model.Options{Train: true})
+	return startOf(t, c, o, tinyConfig)
+}
+
+// startOf makes a trainer of the model of a configuration.
+func startOf(t *testing.T, c train.Config, o train.Options, text string) (*train.Trainer, *model.Loaded) {
+	t.Helper()
+	l := tinyOf(t, device(t), model.Options{Train: true}, text)
 	if o.Folder == "" {
 		o.Folder = t.TempDir()
 	}
@@ -35,7 +41,13 @@ func start(t *testing.T, c train.Config, o train.Options) (*train.Trainer, *mode
 // run trains to the end, or until ctx is over.
 func run(t *testing.T, ctx context.Context, c train.Config, o train.Options) (train.Result, map[string][]float32, error) {
 	t.Helper()
-	tr, l := start(t, c, o)
+	return runOf(t, ctx, c, o, tinyConfig)
+}
+
+func runOf(t *testing.T, ctx context.Context, c train.Config, o train.Options,
+	text string) (train.Result, map[string][]float32, error) {
+	t.Helper()
+	tr, l := startOf(t, c, o, text)
 	res, err := tr.Run(ctx)
 	v := values(t, l)
 	if err := tr.Close(); err != nil {
@@ -77,18 +89,24 @@ func TestLearns(t *testing.T) {
 // TestResume stops a run at every step and goes on, and compares all bits and metrics with a run that never
 // stopped.
 func TestResume(t *testing.T) {
+	for name, text := range map[string]string{"plain": tinyConfig, "dropout": dropoutConfig} {
+		t.Run(name, func(t *testing.T) { testResume(t, text) })
+	}
+}
+
+func testResume(t *testing.T, text string) {
 	c := tinyRun(7)
 	c.Accumulate, c.EvalEvery = 2, 3
 	whole := t.TempDir()
-	_, want, err := run(t, context.Background(), c, train.Options{Folder: whole})
+	_, want, err := runOf(t, context.Background(), c, train.Options{Folder: whole}, text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
-		_, got, err := run(t, ctx, c, train.Options{Folder: folder, Resume: true,
-			Progress: func(train.Progress) { cancel() }})
+		_, got, err := runOf(t, ctx, c, train.Options{Folder: folder, Resume: true,
+			Progress: func(train.Progress) { cancel() }}, text)
 		cancel()
 		if err == nil {
 			if diff := cmp.Diff(want, got); diff != "" {

@@ -30,13 +30,14 @@ type trainFlags struct {
 	join                    bool
 
 	model, arch, shape, tokenizer string
-	set                           []string
+	set, special                  []string
 	newTokens                     int
 	out, dtype                    string
 	resume, dryRun, json          bool
 
 	rows, onBad, truncate string // of records
 	learnAll              bool
+	maskPart              float64
 }
 
 // finetuneCommand is train with other defaults, for a package.
@@ -104,12 +105,14 @@ func (f *trainFlags) inputFlags(c *cobra.Command) {
 	s.StringVar(&f.truncate, "truncate", string(data.CutEnd), "of records longer than a row cut the end or the start, or "+
 		"call them bad (error)")
 	s.BoolVar(&f.learnAll, "learn-prompts", false, "learn prompts and users' messages too, not completions alone")
+	s.Float64Var(&f.maskPart, "mask-part", 0.15, "of masked language models: the part of the tokens to predict")
 	s.StringVar(&f.model, "model", "", "package to start from")
 	s.StringVar(&f.arch, "arch", "", "start from random weights: a config.json, or a model_type (see `vulcast archs`)")
 	s.StringVar(&f.shape, "shape", "3m", "size of a new model of a model_type: "+shapeNames())
 	s.StringArrayVar(&f.set, "set", nil, "change a key of the new model's configuration: key=value")
 	s.StringVar(&f.tokenizer, "tokenizer", "", "tokenizer file or folder (default: the package's)")
 	s.IntVar(&f.newTokens, "new-tokenizer", 0, "train a byte-level BPE tokenizer of this many tokens on the texts")
+	s.StringSliceVar(&f.special, "special-tokens", nil, "further special tokens of a new tokenizer, such as [MASK]")
 	s.StringVar(&f.out, "out", "", "folder of the run")
 	s.BoolVar(&f.resume, "resume", false, "go on with the run in --out; its run.toml gives the settings")
 	s.BoolVar(&f.dryRun, "dry-run", false, "show data, model and memory, and train nothing")
@@ -199,6 +202,9 @@ func (f *trainFlags) check() error {
 	errs = append(errs, oneOf("rows", f.rows, rowsAuto, rowsBlocks, rowsPacked, rowsPadded),
 		oneOf("on-bad-record", f.onBad, stopBad, skipBad),
 		oneOf("truncate", f.truncate, string(data.CutEnd), string(data.CutStart), string(data.Refuse)))
+	if f.maskPart <= 0 || f.maskPart > 1 {
+		errs = append(errs, fmt.Errorf("--mask-part is %g, want above 0 and at most 1", f.maskPart))
+	}
 	if f.seq < 1 {
 		errs = append(errs, fmt.Errorf("--seq is %d, want at least 1", f.seq))
 	}

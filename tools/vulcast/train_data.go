@@ -42,8 +42,57 @@ func (j *job) loadData() error {
 		return err
 	}
 	if data.IsRecords(train[0]) {
-		return j.loadRecords(train, held, vocab)
+		err = j.loadRecords(train, held, vocab)
+	} else {
+		err = j.loadTexts(train, held, vocab)
 	}
+	if err != nil {
+		return err
+	}
+	return j.suit(vocab)
+}
+
+// suit makes the sets fit the kind of the model: masked models get masks, and labels that are not shifted.
+func (j *job) suit(vocab int) error {
+	m, err := j.describe()
+	if err != nil {
+		return err
+	}
+	switch kind := m.Arch().Kind; kind {
+	case model.Causal:
+		return nil
+	case model.Masked:
+		mask, ok := maskToken(j.tok)
+		if !ok {
+			return fmt.Errorf("%s is a masked language model, but the tokenizer has no mask token ([MASK] or <mask>)",
+				m.Arch().Name)
+		}
+		masked := func(s data.Set) data.Set {
+			return &data.Masked{Set: s, Mask: mask, Vocab: vocab, Part: j.f.maskPart, Seed: j.f.cfg.Seed,
+				Special: j.tok.IsSpecial}
+		}
+		j.rows = masked(j.rows)
+		if j.eval != nil {
+			j.eval = masked(j.eval)
+		}
+		return nil
+	default:
+		return fmt.Errorf("%s is a %s model: training is for causal and masked models", m.Arch().Name, kind)
+	}
+}
+
+// maskToken finds the token that stands for a gap.
+func maskToken(tok *tokenizer.Tokenizer) (int32, bool) {
+	for _, name := range []string{"[MASK]", "<mask>", "<|mask|>"} {
+		if id, ok := tok.TokenID(name); ok {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+// loadTexts makes token streams of plain texts.
+func (j *job) loadTexts(train, held []string, vocab int) (err error) {
 	o := data.TokenizeOptions{End: j.end, Vocab: vocab}
 	if j.train, err = data.Tokenize(data.Texts(train), j.tok, o); err != nil {
 		return err
@@ -131,7 +180,7 @@ func (j *job) loadTokenizer(files []string) (err error) {
 		j.say("training a tokenizer of %d tokens", j.f.newTokens)
 		var failed error
 		j.tok, err = tokenizer.TrainBPE(j.contents(files, &failed), tokenizer.TrainOptions{VocabSize: j.f.newTokens,
-			SpecialTokens: []string{endToken}})
+			SpecialTokens: append([]string{endToken}, j.f.special...)})
 		err = errors.Join(failed, err)
 	case j.f.tokenizer != "":
 		j.tok, err = tokenizer.Load(j.f.tokenizer)
