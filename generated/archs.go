@@ -6,11 +6,13 @@ package generated
 import (
 	"github.com/vulcast/vulcast/generated/afmoe"
 	"github.com/vulcast/vulcast/generated/albert"
+	"github.com/vulcast/vulcast/generated/apertus"
 	"github.com/vulcast/vulcast/generated/arcee"
 	"github.com/vulcast/vulcast/generated/aria_text"
 	"github.com/vulcast/vulcast/generated/axk1"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
+	"github.com/vulcast/vulcast/generated/bitnet"
 	"github.com/vulcast/vulcast/generated/blenderbot"
 	"github.com/vulcast/vulcast/generated/blenderbot_small"
 	"github.com/vulcast/vulcast/generated/bloom"
@@ -25,6 +27,7 @@ import (
 	"github.com/vulcast/vulcast/generated/distilbert"
 	"github.com/vulcast/vulcast/generated/dots1"
 	"github.com/vulcast/vulcast/generated/electra"
+	"github.com/vulcast/vulcast/generated/emu3_text_model"
 	"github.com/vulcast/vulcast/generated/ernie"
 	"github.com/vulcast/vulcast/generated/ernie4_5"
 	"github.com/vulcast/vulcast/generated/ernie4_5_moe"
@@ -57,6 +60,7 @@ import (
 	"github.com/vulcast/vulcast/generated/hy_v3"
 	"github.com/vulcast/vulcast/generated/hyperclovax"
 	"github.com/vulcast/vulcast/generated/ibert"
+	"github.com/vulcast/vulcast/generated/jais2"
 	"github.com/vulcast/vulcast/generated/jetmoe"
 	"github.com/vulcast/vulcast/generated/laguna"
 	"github.com/vulcast/vulcast/generated/layoutlm"
@@ -80,13 +84,18 @@ import (
 	"github.com/vulcast/vulcast/generated/mpt"
 	"github.com/vulcast/vulcast/generated/mt5"
 	"github.com/vulcast/vulcast/generated/mvp"
+	"github.com/vulcast/vulcast/generated/nanochat"
+	"github.com/vulcast/vulcast/generated/nemotron"
 	"github.com/vulcast/vulcast/generated/olmo"
 	"github.com/vulcast/vulcast/generated/olmo2"
 	"github.com/vulcast/vulcast/generated/olmo3"
 	"github.com/vulcast/vulcast/generated/olmoe"
+	"github.com/vulcast/vulcast/generated/open_llama"
 	"github.com/vulcast/vulcast/generated/openai_gpt"
 	"github.com/vulcast/vulcast/generated/opt"
 	"github.com/vulcast/vulcast/generated/pegasus"
+	"github.com/vulcast/vulcast/generated/persimmon"
+	"github.com/vulcast/vulcast/generated/phi"
 	"github.com/vulcast/vulcast/generated/phi3"
 	"github.com/vulcast/vulcast/generated/plbart"
 	"github.com/vulcast/vulcast/generated/qwen2"
@@ -103,6 +112,8 @@ import (
 	"github.com/vulcast/vulcast/generated/smollm3"
 	"github.com/vulcast/vulcast/generated/solar_open"
 	"github.com/vulcast/vulcast/generated/squeezebert"
+	"github.com/vulcast/vulcast/generated/stablelm"
+	"github.com/vulcast/vulcast/generated/starcoder2"
 	"github.com/vulcast/vulcast/generated/switch_transformers"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/generated/t5gemma"
@@ -119,11 +130,13 @@ func All() []*model.Arch {
 	return []*model.Arch{
 		afmoe.Arch(),
 		albert.Arch(),
+		apertus.Arch(),
 		arcee.Arch(),
 		aria_text.Arch(),
 		axk1.Arch(),
 		bart.Arch(),
 		bert.Arch(),
+		bitnet.Arch(),
 		blenderbot.Arch(),
 		blenderbot_small.Arch(),
 		bloom.Arch(),
@@ -138,6 +151,7 @@ func All() []*model.Arch {
 		distilbert.Arch(),
 		dots1.Arch(),
 		electra.Arch(),
+		emu3_text_model.Arch(),
 		ernie.Arch(),
 		ernie4_5.Arch(),
 		ernie4_5_moe.Arch(),
@@ -170,6 +184,7 @@ func All() []*model.Arch {
 		hy_v3.Arch(),
 		hyperclovax.Arch(),
 		ibert.Arch(),
+		jais2.Arch(),
 		jetmoe.Arch(),
 		laguna.Arch(),
 		layoutlm.Arch(),
@@ -193,13 +208,18 @@ func All() []*model.Arch {
 		mpt.Arch(),
 		mt5.Arch(),
 		mvp.Arch(),
+		nanochat.Arch(),
+		nemotron.Arch(),
 		olmo.Arch(),
 		olmo2.Arch(),
 		olmo3.Arch(),
 		olmoe.Arch(),
+		open_llama.Arch(),
 		openai_gpt.Arch(),
 		opt.Arch(),
 		pegasus.Arch(),
+		persimmon.Arch(),
+		phi.Arch(),
 		phi3.Arch(),
 		plbart.Arch(),
 		qwen2.Arch(),
@@ -216,6 +236,8 @@ func All() []*model.Arch {
 		smollm3.Arch(),
 		solar_open.Arch(),
 		squeezebert.Arch(),
+		stablelm.Arch(),
+		starcoder2.Arch(),
 		switch_transformers.Arch(),
 		t5.Arch(),
 		t5gemma.Arch(),
