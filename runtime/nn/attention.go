@@ -12,6 +12,7 @@ type AttentionAttrs struct {
 	Causal  bool       // query t sees keys up to Base+t
 	Window  int        // > 0: and only those nearer than Window positions, on both sides unless causal
 	Softcap float32    // > 0: scaled products are bounded to softcap * tanh(x / softcap)
+	Chosen  gpu.Tensor // I32 [B T words]: bits of the keys that each query sees, from ChooseKeys; the zero Tensor means all
 	Slopes  gpu.Tensor // F32 [H], ALiBi: slope * |distance| is subtracted; the zero Tensor means none
 	Dropout float32    // probability of dropping a weight in training; the numbers come from Recorder.Seed
 	Key     uint32     // keeps the random numbers of different attentions apart; the same for the gradient
@@ -206,10 +207,18 @@ func (n *attentionCall) inputs() []gpu.Bind {
 			PerRow: true,
 		},
 		{T: n.base},
-		{T: n.bias, PerRow: n.biasBatches > 1},
+		n.place(),
 		{T: n.slopes},
 		{T: n.seed},
 	}
+}
+
+// place is binding 6: the bias, or the choice of keys.
+func (n *attentionCall) place() gpu.Bind {
+	if n.chosen.Shape != nil {
+		return gpu.Bind{T: n.chosen, PerRow: true}
+	}
+	return gpu.Bind{T: n.bias, PerRow: n.biasBatches > 1}
 }
 
 func ceilDiv(a, b int) int { return (a + b - 1) / b }

@@ -10,7 +10,7 @@ import (
 // attentionCall is one attention with its arguments checked.
 type attentionCall struct {
 	B, T, S, H, K, G, E, V int // G = H/K query heads share a key head
-	q, k, v, bias          gpu.Tensor
+	q, k, v, bias, chosen  gpu.Tensor
 	seg, keySeg, base      gpu.Tensor
 	slopes                 gpu.Tensor
 	flags                  uint32 // FLAGS of lib/attention.glsl
@@ -34,6 +34,7 @@ const (
 	flagSeg
 	flagKeySeg
 	flagDropout
+	flagChosen
 )
 
 // attentionCall checks shapes and types, so that no kernel reads outside a tensor.
@@ -44,7 +45,7 @@ func (r *Recorder) attentionCall(
 ) (*attentionCall, error) {
 	n := &attentionCall{
 		B: b.B, T: b.T, S: keys.S, H: q.Dim(2), K: k.Dim(2), E: q.Dim(3), V: v.Dim(3),
-		q: q, k: k, v: v, bias: bias, slopes: a.Slopes, seg: b.Seg, keySeg: keys.KeySeg,
+		q: q, k: k, v: v, bias: bias, chosen: a.Chosen, slopes: a.Slopes, seg: b.Seg, keySeg: keys.KeySeg,
 		scale: a.Scale, softcap: a.Softcap, splits: 1, biasBatches: 1,
 	}
 	if n.H < 1 || n.K < 1 || n.H%n.K != 0 || n.E < 1 || n.V < 1 || n.T < 1 || n.S < 1 {
@@ -120,6 +121,7 @@ func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error
 	set(a.Softcap > 0, flagSoftcap)
 	set(n.bias.Shape != nil, flagBias)
 	set(a.Slopes.Shape != nil, flagSlopes)
+	set(n.chosen.Shape != nil, flagChosen)
 	set(sinks.Shape != nil, flagSinks)
 	if b.Base.Shape != nil {
 		n.base = b.Base
@@ -128,6 +130,10 @@ func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error
 	set(n.seg.Shape != nil, flagSeg)
 	set(n.keySeg.Shape != nil, flagKeySeg)
 	n.window = max(a.Window, 0)
+	if want := []int{n.B, n.T, ceilDiv(n.S, 32)}; n.chosen.Shape != nil &&
+		(n.bias.Shape != nil || n.chosen.Type != gpu.I32 || !slices.Equal(n.chosen.Shape, want)) {
+		return fmt.Errorf("attention: chosen is %v, want I32 %v and no bias beside it", n.chosen, want)
+	}
 	if n.bias.Shape == nil {
 		return nil
 	}

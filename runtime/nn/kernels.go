@@ -46,6 +46,9 @@ type Kernels struct {
 	// Positions to compute with (place.go).
 	IndexFloat gpu.Kernel
 
+	// Sparse attention (choose_keys.go).
+	IndexScores, ChooseKeys gpu.Kernel
+
 	// Convolutions and recurrences over time (conv.go, recurrence.go).
 	TokenMask, CausalConv, CausalConvState, CausalConvGrad, CausalConvWeightGrad gpu.Kernel
 	Recurrence, RecurrenceBackValues, RecurrenceBackKeys, RowDot                 gpu.Kernel

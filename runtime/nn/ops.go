@@ -24,8 +24,8 @@ func (r *Recorder) LinearHeads(l *Linear, x gpu.Tensor, heads int) gpu.Tensor {
 }
 
 // Attend is Attention with the heads of the result side by side: y [B, T, H*U].
-func (r *Recorder) Attend(b, keys *Batch, q, k, v, bias, sinks, slopes gpu.Tensor, a AttentionAttrs) (y, lse gpu.Tensor) {
-	a.Slopes = slopes
+func (r *Recorder) Attend(b, keys *Batch, q, k, v, bias, sinks, slopes, chosen gpu.Tensor, a AttentionAttrs) (y, lse gpu.Tensor) {
+	a.Slopes, a.Chosen = slopes, chosen
 	y, lse = r.Attention(b, keys, q, k, v, bias, sinks, a)
 	if r.Err() != nil {
 		return y, lse
@@ -34,12 +34,12 @@ func (r *Recorder) Attend(b, keys *Batch, q, k, v, bias, sinks, slopes gpu.Tenso
 }
 
 // AttendGrad is AttentionGrad for y and dy with the heads side by side.
-func (r *Recorder) AttendGrad(b, keys *Batch, q, k, v, bias, sinks, slopes, y, lse, dy gpu.Tensor, a AttentionAttrs) (
+func (r *Recorder) AttendGrad(b, keys *Batch, q, k, v, bias, sinks, slopes, chosen, y, lse, dy gpu.Tensor, a AttentionAttrs) (
 	dq, dk, dv, dbias, dsinks gpu.Tensor) {
 	if r.Err() != nil {
 		return
 	}
-	a.Slopes = slopes
+	a.Slopes, a.Chosen = slopes, chosen
 	heads := []int{b.B, b.T, q.Dim(2), v.Dim(3)}
 	return r.AttentionGrad(b, keys, q, k, v, bias, sinks, y.Reshape(heads...), lse, dy.Reshape(heads...), a)
 }
