@@ -10,6 +10,7 @@ import (
 	"github.com/vulcast/vulcast/generated/arcee"
 	"github.com/vulcast/vulcast/generated/aria_text"
 	"github.com/vulcast/vulcast/generated/axk1"
+	"github.com/vulcast/vulcast/generated/axk2"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/bitnet"
@@ -24,6 +25,7 @@ import (
 	"github.com/vulcast/vulcast/generated/dbrx"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
+	"github.com/vulcast/vulcast/generated/deepseek_v32"
 	"github.com/vulcast/vulcast/generated/distilbert"
 	"github.com/vulcast/vulcast/generated/dots1"
 	"github.com/vulcast/vulcast/generated/electra"
@@ -44,6 +46,7 @@ import (
 	"github.com/vulcast/vulcast/generated/glm4"
 	"github.com/vulcast/vulcast/generated/glm4_moe"
 	"github.com/vulcast/vulcast/generated/glm4_moe_lite"
+	"github.com/vulcast/vulcast/generated/glm_moe_dsa"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/gpt_bigcode"
 	"github.com/vulcast/vulcast/generated/gpt_neo"
@@ -134,6 +137,7 @@ func All() []*model.Arch {
 		arcee.Arch(),
 		aria_text.Arch(),
 		axk1.Arch(),
+		axk2.Arch(),
 		bart.Arch(),
 		bert.Arch(),
 		bitnet.Arch(),
@@ -148,6 +152,7 @@ func All() []*model.Arch {
 		dbrx.Arch(),
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
+		deepseek_v32.Arch(),
 		distilbert.Arch(),
 		dots1.Arch(),
 		electra.Arch(),
@@ -168,6 +173,7 @@ func All() []*model.Arch {
 		glm4.Arch(),
 		glm4_moe.Arch(),
 		glm4_moe_lite.Arch(),
+		glm_moe_dsa.Arch(),
 		gpt2.Arch(),
 		gpt_bigcode.Arch(),
 		gpt_neo.Arch(),

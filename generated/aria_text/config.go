@@ -153,6 +153,11 @@ func (c *Config) GroupBest() int {
 	return 2
 }
 
+// GroupZero is false.
+func (c *Config) GroupZero() bool {
+	return false
+}
+
 // Renormed is norm_topk_prob.
 func (c *Config) Renormed() bool {
 	return c.NormTopkProb

@@ -177,6 +177,11 @@ func (c *Config) GroupBest() int {
 	return 1
 }
 
+// GroupZero is false.
+func (c *Config) GroupZero() bool {
+	return false
+}
+
 // Renormed is false.
 func (c *Config) Renormed() bool {
 	return false

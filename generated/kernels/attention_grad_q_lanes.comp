@@ -412,6 +412,7 @@ layout(binding = 3, std430) readonly buffer SegBlock { int seg[]; };
 layout(binding = 4, std430) readonly buffer KeySegBlock { int keySeg[]; };
 layout(binding = 5, std430) readonly buffer BaseBlock { uint base[]; };
 layout(binding = 6, std430) readonly buffer BiasBlock { float bias[]; };
+layout(binding = 6, std430) readonly buffer ChosenBlock { int chosen[]; };
 layout(binding = 7, std430) readonly buffer SlopesBlock { float slopes[]; };
 layout(binding = 8, std430) readonly buffer SeedBlock { uint seed[]; };
 
@@ -495,7 +496,7 @@ layout(constant_id = 4) const uint FLAGS = 0;   // what the logit and the mask c
 const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (FLAGS & 4u) != 0u;
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
-const bool DROPOUT = (FLAGS & 512u) != 0u;
+const bool DROPOUT = (FLAGS & 512u) != 0u, CHOSEN = (FLAGS & 1024u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
@@ -566,9 +567,15 @@ uint biasAt(uint b, uint h, uint t, uint s) {
     return (((biasBatches == 1 ? 0 : b) * K * GROUP + h) * T + t) * S + s;
 }
 
-// logit adds what depends on the place: the bias, and ALiBi's slope times the distance.
+// isChosen reads the bit of a key in the choice [B T words] of its query, which stands at the place of the bias.
+bool isChosen(uint b, uint t, uint s) {
+    return (uint(chosen[(b * T + t) * ((S + 31) / 32) + s / 32]) >> (s % 32) & 1u) != 0u;
+}
+
+// logit adds what depends on the place: the bias, and ALiBi's slope times the distance; -INF where the key is not chosen.
 float logit(float x, uint b, uint h, uint t, uint s, int base) {
     if (BIAS) x += bias[biasAt(b, h, t, s)];
+    if (CHOSEN && !isChosen(b, t, s)) return -INF;
     if (SLOPES) x -= slopes[h] * float(abs(int(t) + base - int(s)));
     return x;
 }

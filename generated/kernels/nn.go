@@ -114,6 +114,10 @@ var (
 	codeGatherLast string
 	//go:embed scatter_last.spv
 	codeScatterLast string
+	//go:embed index_scores.spv
+	codeIndexScores string
+	//go:embed choose_keys.spv
+	codeChooseKeys string
 	//go:embed group_limit.spv
 	codeGroupLimit string
 	//go:embed route.spv
@@ -200,6 +204,8 @@ var NN = nn.Kernels{
 	Topk:                 gpu.Kernel{Name: "topk", Code: codeTopk},
 	GatherLast:           gpu.Kernel{Name: "gather_last", Code: codeGatherLast},
 	ScatterLast:          gpu.Kernel{Name: "scatter_last", Code: codeScatterLast},
+	IndexScores:          gpu.Kernel{Name: "index_scores", Code: codeIndexScores},
+	ChooseKeys:           gpu.Kernel{Name: "choose_keys", Code: codeChooseKeys},
 	GroupLimit:           gpu.Kernel{Name: "group_limit", Code: codeGroupLimit},
 	Route:                gpu.Kernel{Name: "route", Code: codeRoute},
 	ExpertLinear:         gpu.Kernel{Name: "expert_linear", Code: codeExpertLinear},

@@ -19,7 +19,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :42 attention qr ks vs -> a sinks=attention_sink_bias?local scale=attn_scale window=choose(local,sliding_window,0) dropout=attention_dropout
-	dqr, dks, dvs, _, dAttentionSinkBias := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, w.AttentionSinkBias.ValueOrNone(), gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: func() int {
+	dqr, dks, dvs, _, dAttentionSinkBias := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, w.AttentionSinkBias.ValueOrNone(), gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: func() int {
 		if m.Local(i) {
 			return m.SlidingWindow
 		}

@@ -85,7 +85,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :65 attention q ks vs -> a slopes=$slopes scale="choose(softmax_scale > 0, softmax_scale, 1/sqrt(head_dim))" dropout=attn_pdrop
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, slopes, nn.AttentionAttrs{Scale: float32(func() float64 {
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, slopes, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(func() float64 {
 		if m.SoftmaxScale > 0 {
 			return m.SoftmaxScale
 		}
@@ -145,7 +145,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :65 attention q ks vs -> a slopes=$slopes scale="choose(softmax_scale > 0, softmax_scale, 1/sqrt(head_dim))" dropout=attn_pdrop
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, slopes, nn.AttentionAttrs{Scale: float32(func() float64 {
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, slopes, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(func() float64 {
 		if m.SoftmaxScale > 0 {
 			return m.SoftmaxScale
 		}

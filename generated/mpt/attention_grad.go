@@ -20,7 +20,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OutProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :65 attention q ks vs -> a slopes=$slopes scale="choose(softmax_scale > 0, softmax_scale, 1/sqrt(head_dim))" dropout=attn_pdrop
-	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, s.Slopes, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(func() float64 {
+	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, s.Slopes, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(func() float64 {
 		if m.SoftmaxScale > 0 {
 			return m.SoftmaxScale
 		}
