@@ -9,6 +9,7 @@ func structureSources() []Source {
 		{Name: "token_positions", Template: "token_positions.comp.tmpl"},
 		{Name: "index_float", Template: "index_float.comp.tmpl"},
 		{Name: "hide_padding", Template: "hide_padding.comp.tmpl"},
+		{Name: "masked_share", Template: "masked_share.comp.tmpl"},
 		{Name: "sum_two", Template: "sum_two.comp.tmpl"},
 		{Name: "relative_bias", Template: "relative_bias.comp.tmpl"},
 		{Name: "relative_diagonals", Template: "relative_diagonals.comp.tmpl"},

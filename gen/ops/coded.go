@@ -108,6 +108,9 @@ var coded = map[string]func(*Shaper) (shapes, shapes, error){
 		}
 		return s.In, shapes{out}, nil
 	},
+	"token_column": func(s *Shaper) (shapes, shapes, error) {
+		return nil, shapes{{ir.Atom("B"), ir.Atom("T"), ir.Const(1)}}, nil
+	},
 	"tensor": func(s *Shaper) (shapes, shapes, error) {
 		shape := append(ir.Shape{}, s.Dims("shape")...)
 		return shapes{shape}, shapes{shape}, nil

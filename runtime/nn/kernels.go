@@ -35,7 +35,7 @@ type Kernels struct {
 	Elementary gpu.Kernel
 
 	// Rearrangements (structure.go).
-	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex, TokenPositions, HidePadding gpu.Kernel
+	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex, MaskedShare, TokenPositions, HidePadding gpu.Kernel
 
 	// Relative positions (relative.go).
 	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
