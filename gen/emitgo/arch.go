@@ -33,6 +33,9 @@ func (e *emitter) archVar(s *source) {
 	s.line("return &model.Arch{")
 	s.line("Name: %q,", e.mod.Name)
 	s.line("Kind: model.%s,", kind)
+	if e.arch.LabelsInPlace {
+		s.line("LabelsInPlace: true,")
+	}
 	s.line("ModelTypes: []string{%s},", quoted(e.arch.ModelTypes))
 	if len(e.arch.Packages) > 0 {
 		s.line("Packages: []model.Package{")
@@ -282,6 +285,11 @@ func (e *emitter) stateMethods(s *source, body, encoder *ir.Func) {
 	s.gap()
 	s.comment("NewState allocates the memory of a decoding of B rows and up to S tokens a row.")
 	s.line("func (m *Model) NewState(dev *gpu.Device, B, S int) (model.State, error) {")
+	if d := e.arch.Decode; d != nil {
+		s.line("if !(%s) {", newScope(e.arch, "m").expr(d.Expr, expr.Bool))
+		s.line("return nil, fmt.Errorf(%q, model.ErrNoDecoding)", e.mod.Name+": %w: it needs "+d.Expr.Src)
+		s.line("}")
+	}
 	s.line("st := &State{StateAlloc: nn.NewStateAlloc(dev, m.options.Activations, B, S)}")
 	if e.hasState(body) {
 		s.line("st.decoder = m.%sState(st.StateAlloc)", lowerCamel(body.Name))

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/vulcast/vulcast/gen/expr"
@@ -53,7 +54,11 @@ func newNames(a *spec.Arch, fail func(spec.Pos, string, ...any)) *names {
 		}
 		n.use(c.Default)
 	}
-	for _, c := range a.Checks {
+	checks := a.Checks
+	if a.Decode != nil {
+		checks = append(slices.Clip(checks), *a.Decode)
+	}
+	for _, c := range checks {
 		if t, err := c.Expr.Check(n.typeOf); err != nil {
 			fail(c.Pos, "check: %v", err)
 		} else if t != expr.Bool {

@@ -21,6 +21,8 @@ type file struct {
 	ModelTypes []string          `toml:"model_types"`
 	Packages   []Package         `toml:"package"`
 	Rename     []string          `toml:"rename"`
+	Decode     string            `toml:"decode"`
+	Labels     string            `toml:"labels"`
 	Config     map[string]string `toml:"config"`
 	Let        map[string]string `toml:"let"`
 	Check      map[string]string `toml:"check"`
@@ -194,6 +196,18 @@ func (m *merger) merge(base string) {
 		m.arch.Kind = Kind(m.f.Kind)
 		if k := m.arch.Kind; k != Causal && k != Masked && k != Seq2Seq {
 			m.fail(m.pos("kind"), "kind = %q, want causal, masked or seq2seq", k)
+		}
+	}
+	if m.f.Decode != "" {
+		e, err := expr.Parse(m.f.Decode)
+		if err != nil {
+			m.fail(m.pos("decode"), "decode: %v", err)
+		}
+		m.arch.Decode = &Check{e, "", m.pos("decode")}
+	}
+	if m.f.Labels != "" {
+		if m.arch.LabelsInPlace = m.f.Labels == "in place"; !m.arch.LabelsInPlace {
+			m.fail(m.pos("labels"), "labels = %q, want \"in place\"", m.f.Labels)
 		}
 	}
 	m.arch.ModelTypes = m.f.ModelTypes

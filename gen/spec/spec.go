@@ -55,6 +55,9 @@ type Arch struct {
 	Lets       []Let
 	Checks     []Check
 	Fns        []*Fn // in order of declaration, parents first
+
+	Decode        *Check // condition under which tokens can follow through caches; nil: always
+	LabelsInPlace bool   // the reference's loss takes the labels of a causal model as they stand
 }
 
 // Fn returns the named function, nil if there is none.

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"errors"
+
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/hfconfig"
 	"github.com/vulcast/vulcast/runtime/nn"
@@ -26,7 +28,14 @@ type Arch struct {
 	ModelTypes []string  // values of model_type that are this graph
 	Packages   []Package // larger packages that contain this graph
 	New        func(cfg *hfconfig.File) (Model, error)
+
+	// LabelsInPlace tells that the reference's loss of this causal model takes labels as they stand: who makes them
+	// shifts them.
+	LabelsInPlace bool
 }
+
+// ErrNoDecoding is the error of NewState for a configuration whose tokens cannot follow one another through caches.
+var ErrNoDecoding = errors.New("this configuration cannot decode step by step")
 
 // Package is a model_type whose text part is an architecture: a multimodal package, or an alias with other
 // names.

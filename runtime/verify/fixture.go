@@ -24,6 +24,8 @@ type Fixture struct {
 	expect *safetensors.Set
 	grads  *safetensors.Set // nil when the file is absent
 	adamw2 *safetensors.Set
+
+	labelsInPlace bool // model.Arch.LabelsInPlace of its architecture
 }
 
 // Meta is meta.json.

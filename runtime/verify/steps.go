@@ -11,7 +11,7 @@ type step struct {
 	enc *model.Rows
 }
 
-// mainStep is the fixture's batch with its labels.
+// mainStep is the fixture's batch with its labels, which causal models shift unless they take them in place.
 func (f *Fixture) mainStep() (step, error) {
 	ids, shape, err := f.ints("input_ids")
 	if err != nil {
@@ -27,7 +27,7 @@ func (f *Fixture) mainStep() (step, error) {
 	}
 	rows := model.RowsOf(shape[0], shape[1], ids, mask, false)
 	if f.Meta.Kind != "seq2seq" {
-		rows.SetLabels(labels, f.Meta.Kind != "masked")
+		rows.SetLabels(labels, f.Meta.Kind != "masked" && !f.labelsInPlace)
 		return step{dec: rows}, nil
 	}
 	var dec []int32

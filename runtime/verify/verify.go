@@ -79,6 +79,7 @@ func (res *Result) run(dir string, o Options) (err error) {
 		return fmt.Errorf("the fixture is %s but architecture %s is %s", f.Meta.Kind, l.Arch.Name,
 			l.Arch.Kind)
 	}
+	f.labelsInPlace = l.Arch.LabelsInPlace
 	eng := newDeviceEngine(l)
 	defer func() { err = errors.Join(err, eng.close()) }()
 	return res.checks(f, eng, o)
