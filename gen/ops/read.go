@@ -193,7 +193,8 @@ func (r *reader) formulas() {
 // keyLine finds the line of a key below the row's header.
 func (r *reader) keyLine(key string) int {
 	for i, l := range strings.Split(r.text, "\n") {
-		if i+1 > r.op.Pos.Line && strings.HasPrefix(l, key) {
+		rest, ok := strings.CutPrefix(l, key)
+		if ok && i+1 > r.op.Pos.Line && strings.HasPrefix(strings.TrimSpace(rest), "=") {
 			return i + 1
 		}
 	}
