@@ -13,6 +13,8 @@ import (
 	"github.com/vulcast/vulcast/generated/axk2"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
+	"github.com/vulcast/vulcast/generated/bert_generation"
+	"github.com/vulcast/vulcast/generated/biogpt"
 	"github.com/vulcast/vulcast/generated/bitnet"
 	"github.com/vulcast/vulcast/generated/blenderbot"
 	"github.com/vulcast/vulcast/generated/blenderbot_small"
@@ -33,6 +35,9 @@ import (
 	"github.com/vulcast/vulcast/generated/ernie"
 	"github.com/vulcast/vulcast/generated/ernie4_5"
 	"github.com/vulcast/vulcast/generated/ernie4_5_moe"
+	"github.com/vulcast/vulcast/generated/esm"
+	"github.com/vulcast/vulcast/generated/esmc"
+	"github.com/vulcast/vulcast/generated/eurobert"
 	"github.com/vulcast/vulcast/generated/exaone4"
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
@@ -65,10 +70,12 @@ import (
 	"github.com/vulcast/vulcast/generated/ibert"
 	"github.com/vulcast/vulcast/generated/jais2"
 	"github.com/vulcast/vulcast/generated/jetmoe"
+	"github.com/vulcast/vulcast/generated/jina_embeddings_v3"
 	"github.com/vulcast/vulcast/generated/laguna"
 	"github.com/vulcast/vulcast/generated/layoutlm"
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/longcat_flash"
+	"github.com/vulcast/vulcast/generated/longt5"
 	"github.com/vulcast/vulcast/generated/luke"
 	"github.com/vulcast/vulcast/generated/m2m_100"
 	"github.com/vulcast/vulcast/generated/mamba"
@@ -83,12 +90,16 @@ import (
 	"github.com/vulcast/vulcast/generated/mistral"
 	"github.com/vulcast/vulcast/generated/mistral4"
 	"github.com/vulcast/vulcast/generated/mixtral"
+	"github.com/vulcast/vulcast/generated/modernbert"
+	"github.com/vulcast/vulcast/generated/modernbert_decoder"
 	"github.com/vulcast/vulcast/generated/mpnet"
 	"github.com/vulcast/vulcast/generated/mpt"
 	"github.com/vulcast/vulcast/generated/mt5"
 	"github.com/vulcast/vulcast/generated/mvp"
 	"github.com/vulcast/vulcast/generated/nanochat"
 	"github.com/vulcast/vulcast/generated/nemotron"
+	"github.com/vulcast/vulcast/generated/nllb_moe"
+	"github.com/vulcast/vulcast/generated/nomic_bert"
 	"github.com/vulcast/vulcast/generated/olmo"
 	"github.com/vulcast/vulcast/generated/olmo2"
 	"github.com/vulcast/vulcast/generated/olmo3"
@@ -121,8 +132,10 @@ import (
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/generated/t5gemma"
 	"github.com/vulcast/vulcast/generated/tapas"
+	"github.com/vulcast/vulcast/generated/trocr"
 	"github.com/vulcast/vulcast/generated/umt5"
 	"github.com/vulcast/vulcast/generated/vaultgemma"
+	"github.com/vulcast/vulcast/generated/xglm"
 	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
 	"github.com/vulcast/vulcast/generated/xmod"
 	"github.com/vulcast/vulcast/runtime/model"
@@ -140,6 +153,8 @@ func All() []*model.Arch {
 		axk2.Arch(),
 		bart.Arch(),
 		bert.Arch(),
+		bert_generation.Arch(),
+		biogpt.Arch(),
 		bitnet.Arch(),
 		blenderbot.Arch(),
 		blenderbot_small.Arch(),
@@ -160,6 +175,9 @@ func All() []*model.Arch {
 		ernie.Arch(),
 		ernie4_5.Arch(),
 		ernie4_5_moe.Arch(),
+		esm.Arch(),
+		esmc.Arch(),
+		eurobert.Arch(),
 		exaone4.Arch(),
 		exaone_moe.Arch(),
 		falcon.Arch(),
@@ -192,10 +210,12 @@ func All() []*model.Arch {
 		ibert.Arch(),
 		jais2.Arch(),
 		jetmoe.Arch(),
+		jina_embeddings_v3.Arch(),
 		laguna.Arch(),
 		layoutlm.Arch(),
 		llama.Arch(),
 		longcat_flash.Arch(),
+		longt5.Arch(),
 		luke.Arch(),
 		m2m_100.Arch(),
 		mamba.Arch(),
@@ -210,12 +230,16 @@ func All() []*model.Arch {
 		mistral.Arch(),
 		mistral4.Arch(),
 		mixtral.Arch(),
+		modernbert.Arch(),
+		modernbert_decoder.Arch(),
 		mpnet.Arch(),
 		mpt.Arch(),
 		mt5.Arch(),
 		mvp.Arch(),
 		nanochat.Arch(),
 		nemotron.Arch(),
+		nllb_moe.Arch(),
+		nomic_bert.Arch(),
 		olmo.Arch(),
 		olmo2.Arch(),
 		olmo3.Arch(),
@@ -248,8 +272,10 @@ func All() []*model.Arch {
 		t5.Arch(),
 		t5gemma.Arch(),
 		tapas.Arch(),
+		trocr.Arch(),
 		umt5.Arch(),
 		vaultgemma.Arch(),
+		xglm.Arch(),
 		xlm_roberta_xl.Arch(),
 		xmod.Arch(),
 	}

@@ -50,8 +50,8 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if !(!c.IsDecoder && !c.AddCrossAttention) {
-		f.Refuse("!is_decoder && !add_cross_attention", "this graph looks in both directions and has no cross-attention")
+	if !(!c.Decodes() && !c.AddCrossAttention) {
+		f.Refuse("!decodes && !add_cross_attention", "this graph looks in both directions and has no cross-attention")
 	}
 	if !(c.HiddenSize%c.NumAttentionHeads == 0) {
 		f.Refuse("hidden_size % num_attention_heads == 0", "the heads share the width evenly")
@@ -65,6 +65,11 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 // HeadDim is hidden_size / num_attention_heads.
 func (c *Config) HeadDim() int {
 	return c.HiddenSize / c.NumAttentionHeads
+}
+
+// Decodes is is_decoder.
+func (c *Config) Decodes() bool {
+	return c.IsDecoder
 }
 
 // Group is i * num_hidden_groups / num_hidden_layers.

@@ -44,8 +44,8 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	if !(!c.IsDecoder && !c.AddCrossAttention) {
-		f.Refuse("!is_decoder && !add_cross_attention", "this graph looks in both directions and has no cross-attention")
+	if !(!c.Decodes() && !c.AddCrossAttention) {
+		f.Refuse("!decodes && !add_cross_attention", "this graph looks in both directions and has no cross-attention")
 	}
 	if !(c.HiddenSize%c.NumAttentionHeads == 0) {
 		f.Refuse("hidden_size % num_attention_heads == 0", "the heads share the width evenly")
@@ -61,4 +61,9 @@ func (c *Config) HeadDim() int {
 // EmbeddingSize is hidden_size.
 func (c *Config) EmbeddingSize() int {
 	return c.HiddenSize
+}
+
+// Decodes is is_decoder.
+func (c *Config) Decodes() bool {
+	return c.IsDecoder
 }

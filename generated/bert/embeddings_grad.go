@@ -12,33 +12,33 @@ import (
 //
 //	dy [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:30 [fn.embeddings].
+// Spec: specs/bert.toml:31 [fn.embeddings].
 func (m *Model) embeddingsGrad(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s *EmbeddingsSaved, dy gpu.Tensor) {
-	// grad of :41 dropout n -> y p=hidden_dropout_prob
+	// grad of :42 dropout n -> y p=hidden_dropout_prob
 	dn := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.HiddenDropoutProb)})
 	r.Free(s.YMask)
 
-	// grad of :40 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
+	// grad of :41 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
 	de, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.E)
 	r.Free(dn, s.NM, s.NR, s.E)
 
-	// grad of :40 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
+	// grad of :41 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.LayerNorm, dLayerNormWeight)
 	r.Free(dLayerNormWeight)
 
-	// grad of :40 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
+	// grad of :41 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.LayerNormBias, dLayerNormBias)
 	r.Free(dLayerNormBias)
 
-	// grad of :38 embed pos -> p weight=position_embeddings.weight rows=max_position_embeddings cols=embedding_size
+	// grad of :39 embed pos -> p weight=position_embeddings.weight rows=max_position_embeddings cols=embedding_size
 	r.EmbedGrad(w.PositionEmbeddings, s.Pos, de)
 	r.Free(s.Pos)
 
-	// grad of :35 embed types -> t weight=token_type_embeddings.weight rows=type_vocab_size cols=embedding_size
+	// grad of :36 embed types -> t weight=token_type_embeddings.weight rows=type_vocab_size cols=embedding_size
 	r.EmbedGrad(w.TokenTypeEmbeddings, s.Types, de)
 	r.Free(s.Types)
 
-	// grad of :33 embed tokens -> w weight=word_embeddings.weight rows=vocab_size cols=embedding_size
+	// grad of :34 embed tokens -> w weight=word_embeddings.weight rows=vocab_size cols=embedding_size
 	r.EmbedGrad(w.WordEmbeddings, s.Tokens, de)
 	r.Free(s.Tokens, de)
 }

@@ -13,26 +13,26 @@ import (
 //	dlogits [B,T,vocab_size] act
 //	-> dh [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:46 [fn.head].
+// Spec: specs/bert.toml:47 [fn.head].
 func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, dlogits gpu.Tensor) gpu.Tensor {
-	// grad of :52 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight
+	// grad of :53 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight
 	dn := r.LinearGrad(w.Decoder, s.N, dlogits, gpu.Tensor{})
 	r.Free(s.N)
 
-	// grad of :51 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
-	// grad of :50 act d -> g fn=hidden_act
+	// grad of :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
+	// grad of :51 act d -> g fn=hidden_act
 	dClsPredictionsTransformLayerNormWeight, dClsPredictionsTransformLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
-	// grad of :51 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
+	// grad of :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.LayerNorm, dClsPredictionsTransformLayerNormWeight)
 	r.Free(dClsPredictionsTransformLayerNormWeight)
 
-	// grad of :51 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
+	// grad of :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.ClsPredictionsTransformLayerNormBias, dClsPredictionsTransformLayerNormBias)
 	r.Free(dClsPredictionsTransformLayerNormBias)
 
-	// grad of :49 linear h -> d weight=cls.predictions.transform.dense.weight bias=cls.predictions.transform.dense.bias out=hidden_size
+	// grad of :50 linear h -> d weight=cls.predictions.transform.dense.weight bias=cls.predictions.transform.dense.bias out=hidden_size
 	dh := r.LinearGrad(w.Dense, s.H, dd, gpu.Tensor{})
 	r.Free(s.H, dd)
 	return dh

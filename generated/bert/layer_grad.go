@@ -13,36 +13,36 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:54 [fn.layer].
+// Spec: specs/bert.toml:55 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :62 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
+	// grad of :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
 	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
-	// grad of :62 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
+	// grad of :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.LayerNorm2, dOutputLayerNormWeight)
 	r.Free(dOutputLayerNormWeight)
 
-	// grad of :62 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
+	// grad of :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.OutputLayerNormBias, dOutputLayerNormBias)
 	r.Free(dOutputLayerNormBias)
 
-	// grad of :60 @mlp x1 -> f
+	// grad of :61 @mlp x1 -> f
 	dx1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dxf)
 
-	// grad of :59 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
+	// grad of :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
 	dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
-	// grad of :59 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
+	// grad of :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.LayerNorm, dAttentionOutputLayerNormWeight)
 	r.Free(dAttentionOutputLayerNormWeight)
 
-	// grad of :59 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
+	// grad of :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
 	r.AddGrad(w.AttentionOutputLayerNormBias, dAttentionOutputLayerNormBias)
 	r.Free(dAttentionOutputLayerNormBias)
 
-	// grad of :57 @attention x -> a prefix=attention.
+	// grad of :58 @attention x -> a prefix=attention.
 	dx := m.attentionGrad(r, b, w.Attention, &s.Attention, dxa)
 
 	dx2 := kernels.AddAc19c1(r, dxa, dx)

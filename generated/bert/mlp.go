@@ -21,21 +21,21 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:74 [fn.mlp].
+// Spec: specs/bert.toml:75 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :77 linear x -> h weight=intermediate.dense.weight bias=intermediate.dense.bias out=intermediate_size
+	// :78 linear x -> h weight=intermediate.dense.weight bias=intermediate.dense.bias out=intermediate_size
 	h := r.Linear(w.Dense, x)
 	s.H = h
 
-	// :78 act h -> g fn=hidden_act
+	// :79 act h -> g fn=hidden_act
 	g_ := kernels.Act(r, h, m.HiddenAct)
 	s.G = g_
 
-	// :79 linear g -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
+	// :80 linear g -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
 	o := r.Linear(w.Dense2, g_)
 
-	// :80 dropout o -> y p=hidden_dropout_prob
+	// :81 dropout o -> y p=hidden_dropout_prob
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.HiddenDropoutProb)})
 	s.YMask = yMask
 	r.Free(o)
@@ -47,20 +47,20 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:74 [fn.mlp].
+// Spec: specs/bert.toml:75 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :77 linear x -> h weight=intermediate.dense.weight bias=intermediate.dense.bias out=intermediate_size
+	// :78 linear x -> h weight=intermediate.dense.weight bias=intermediate.dense.bias out=intermediate_size
 	h := r.Linear(w.Dense, x)
 
-	// :78 act h -> g fn=hidden_act
+	// :79 act h -> g fn=hidden_act
 	g_ := kernels.Act(r, h, m.HiddenAct)
 	r.Free(h)
 
-	// :79 linear g -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
+	// :80 linear g -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
 	o := r.Linear(w.Dense2, g_)
 	r.Free(g_)
 
-	// :80 dropout o -> y p=hidden_dropout_prob
+	// :81 dropout o -> y p=hidden_dropout_prob
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.HiddenDropoutProb)})
 	r.Free(o, yMask)
 	return y

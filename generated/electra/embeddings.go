@@ -24,36 +24,36 @@ type EmbeddingsSaved struct {
 //	tokens [B,T] i32
 //	-> y [B,T,embedding_size] act
 //
-// Spec: specs/bert.toml:30 [fn.embeddings].
+// Spec: specs/bert.toml:31 [fn.embeddings].
 func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s *EmbeddingsSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :33 embed tokens -> w weight=word_embeddings.weight rows=vocab_size cols=embedding_size
+	// :34 embed tokens -> w weight=word_embeddings.weight rows=vocab_size cols=embedding_size
 	w_ := r.Embed(w.WordEmbeddings, tokens)
 
-	// :34 token_types -> types
+	// :35 token_types -> types
 	types := r.TokenTypes(b)
 	s.Types = types
 
-	// :35 embed types -> t weight=token_type_embeddings.weight rows=type_vocab_size cols=embedding_size
+	// :36 embed types -> t weight=token_type_embeddings.weight rows=type_vocab_size cols=embedding_size
 	t := r.Embed(w.TokenTypeEmbeddings, types)
 
-	// :37 @positions -> pos
+	// :38 @positions -> pos
 	pos := m.positions(r, b)
 	s.Pos = pos
 
-	// :38 embed pos -> p weight=position_embeddings.weight rows=max_position_embeddings cols=embedding_size
+	// :39 embed pos -> p weight=position_embeddings.weight rows=max_position_embeddings cols=embedding_size
 	p := r.Embed(w.PositionEmbeddings, pos)
 
-	// :36 add w t -> wt
-	// :39 add wt p -> e
-	// :40 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
+	// :37 add w t -> wt
+	// :40 add wt p -> e
+	// :41 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
 	e, nM, nR, n := kernels.AddLayerNorm297eab(r, w_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	s.E = e
 	s.NM = nM
 	s.NR = nR
 	r.Free(w_, t, p)
 
-	// :41 dropout n -> y p=hidden_dropout_prob
+	// :42 dropout n -> y p=hidden_dropout_prob
 	y, yMask := r.Dropout(n, nn.DropoutAttrs{P: float32(m.HiddenDropoutProb)})
 	s.YMask = yMask
 	r.Free(n)
@@ -65,32 +65,32 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 //	tokens [B,T] i32
 //	-> y [B,T,embedding_size] act
 //
-// Spec: specs/bert.toml:30 [fn.embeddings].
+// Spec: specs/bert.toml:31 [fn.embeddings].
 func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, tokens gpu.Tensor) gpu.Tensor {
-	// :33 embed tokens -> w weight=word_embeddings.weight rows=vocab_size cols=embedding_size
+	// :34 embed tokens -> w weight=word_embeddings.weight rows=vocab_size cols=embedding_size
 	w_ := r.Embed(w.WordEmbeddings, tokens)
 
-	// :34 token_types -> types
+	// :35 token_types -> types
 	types := r.TokenTypes(b)
 
-	// :35 embed types -> t weight=token_type_embeddings.weight rows=type_vocab_size cols=embedding_size
+	// :36 embed types -> t weight=token_type_embeddings.weight rows=type_vocab_size cols=embedding_size
 	t := r.Embed(w.TokenTypeEmbeddings, types)
 	r.Free(types)
 
-	// :37 @positions -> pos
+	// :38 @positions -> pos
 	pos := m.positionsStep(r, b)
 
-	// :38 embed pos -> p weight=position_embeddings.weight rows=max_position_embeddings cols=embedding_size
+	// :39 embed pos -> p weight=position_embeddings.weight rows=max_position_embeddings cols=embedding_size
 	p := r.Embed(w.PositionEmbeddings, pos)
 	r.Free(pos)
 
-	// :36 add w t -> wt
-	// :39 add wt p -> e
-	// :40 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
+	// :37 add w t -> wt
+	// :40 add wt p -> e
+	// :41 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
 	n := kernels.AddLayerNormB739c4(r, w_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(w_, t, p)
 
-	// :41 dropout n -> y p=hidden_dropout_prob
+	// :42 dropout n -> y p=hidden_dropout_prob
 	y, yMask := r.Dropout(n, nn.DropoutAttrs{P: float32(m.HiddenDropoutProb)})
 	r.Free(n, yMask)
 	return y

@@ -13,29 +13,29 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:64 [fn.attention].
+// Spec: specs/bert.toml:65 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :72 dropout o -> y p=hidden_dropout_prob
+	// grad of :73 dropout o -> y p=hidden_dropout_prob
 	do := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.HiddenDropoutProb)})
 	r.Free(s.YMask)
 
-	// grad of :71 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
+	// grad of :72 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
 	da := r.LinearGrad(w.Dense, s.A, do, gpu.Tensor{})
 	r.Free(do)
 
-	// grad of :70 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
+	// grad of :71 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
 	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
-	// grad of :69 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim
+	// grad of :70 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim
 	dx := r.LinearGrad(w.Value, s.X, dv, gpu.Tensor{})
 	r.Free(dv)
 
-	// grad of :68 linear x -> k weight=self.key.weight bias=self.key.bias heads=num_attention_heads out=head_dim
+	// grad of :69 linear x -> k weight=self.key.weight bias=self.key.bias heads=num_attention_heads out=head_dim
 	dx2 := r.LinearGrad(w.Key, s.X, dk, dx)
 	r.Free(dk)
 
-	// grad of :67 linear x -> q weight=self.query.weight bias=self.query.bias heads=num_attention_heads out=head_dim
+	// grad of :68 linear x -> q weight=self.query.weight bias=self.query.bias heads=num_attention_heads out=head_dim
 	dx3 := r.LinearGrad(w.Query, s.X, dq, dx2)
 	r.Free(s.X, dq)
 	return dx3

@@ -11,9 +11,9 @@ import (
 //
 //	dh [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:24 [fn.model].
+// Spec: specs/bert.toml:25 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :28 @layer x0 -> h repeat=num_hidden_layers prefix=bert.encoder.layer.{i}.
+	// grad of :29 @layer x0 -> h repeat=num_hidden_layers prefix=bert.encoder.layer.{i}.
 	dx0 := r.Retain(dh)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		nextDx0 := m.layerGrad(r, b, w.Layer[i], &s.Layer[i], dx0)
@@ -21,7 +21,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 		dx0 = nextDx0
 	}
 
-	// grad of :27 @embeddings tokens -> x0 prefix=bert.embeddings.
+	// grad of :28 @embeddings tokens -> x0 prefix=bert.embeddings.
 	m.embeddingsGrad(r, b, w.Embeddings, &s.Embeddings, dx0)
 	r.Free(dx0)
 }

@@ -96,6 +96,8 @@ var (
 	codeIndexFloat string
 	//go:embed hide_padding.spv
 	codeHidePadding string
+	//go:embed masked_share.spv
+	codeMaskedShare string
 	//go:embed sum_two.spv
 	codeSumTwo string
 	//go:embed relative_bias.spv
@@ -195,6 +197,7 @@ var NN = nn.Kernels{
 	TokenPositions:       gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
 	IndexFloat:           gpu.Kernel{Name: "index_float", Code: codeIndexFloat},
 	HidePadding:          gpu.Kernel{Name: "hide_padding", Code: codeHidePadding},
+	MaskedShare:          gpu.Kernel{Name: "masked_share", Code: codeMaskedShare},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
 	RelativeBias:         gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
 	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},

@@ -18,12 +18,12 @@ type ModelSaved struct {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:24 [fn.model].
+// Spec: specs/bert.toml:25 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
-	// :27 @embeddings tokens -> x0 prefix=bert.embeddings.
+	// :28 @embeddings tokens -> x0 prefix=bert.embeddings.
 	x0 := m.embeddings(r, b, w.Embeddings, &s.Embeddings, tokens)
 
-	// :28 @layer x0 -> h repeat=num_hidden_layers prefix=bert.encoder.layer.{i}.
+	// :29 @layer x0 -> h repeat=num_hidden_layers prefix=bert.encoder.layer.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -40,12 +40,12 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:24 [fn.model].
+// Spec: specs/bert.toml:25 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens gpu.Tensor) gpu.Tensor {
-	// :27 @embeddings tokens -> x0 prefix=bert.embeddings.
+	// :28 @embeddings tokens -> x0 prefix=bert.embeddings.
 	x0 := m.embeddingsStep(r, b, w.Embeddings, tokens)
 
-	// :28 @layer x0 -> h repeat=num_hidden_layers prefix=bert.encoder.layer.{i}.
+	// :29 @layer x0 -> h repeat=num_hidden_layers prefix=bert.encoder.layer.{i}.
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		nextH := m.layerStep(r, b, w.Layer[i], h)

@@ -13,21 +13,21 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:74 [fn.mlp].
+// Spec: specs/bert.toml:75 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :80 dropout o -> y p=hidden_dropout_prob
+	// grad of :81 dropout o -> y p=hidden_dropout_prob
 	do := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.HiddenDropoutProb)})
 	r.Free(s.YMask)
 
-	// grad of :79 linear g -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
+	// grad of :80 linear g -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
 	dg := r.LinearGrad(w.Dense2, s.G, do, gpu.Tensor{})
 	r.Free(s.G, do)
 
-	// grad of :78 act h -> g fn=hidden_act
+	// grad of :79 act h -> g fn=hidden_act
 	dh := kernels.ActGrad944078(r, dg, s.H, m.HiddenAct)
 	r.Free(dg, s.H)
 
-	// grad of :77 linear x -> h weight=intermediate.dense.weight bias=intermediate.dense.bias out=intermediate_size
+	// grad of :78 linear x -> h weight=intermediate.dense.weight bias=intermediate.dense.bias out=intermediate_size
 	dx := r.LinearGrad(w.Dense, s.X, dh, gpu.Tensor{})
 	r.Free(s.X, dh)
 	return dx

@@ -11,9 +11,9 @@ import (
 //
 //	-> pos [B,T] i32
 //
-// Spec: specs/bert.toml:43 [fn.positions].
+// Spec: specs/bert.toml:44 [fn.positions].
 func (m *Model) positions(r *nn.Recorder, b *nn.Batch) gpu.Tensor {
-	// :45 positions -> pos
+	// :46 positions -> pos
 	pos := r.Positions(b, nn.PositionsAttrs{})
 	return pos
 }
@@ -22,9 +22,9 @@ func (m *Model) positions(r *nn.Recorder, b *nn.Batch) gpu.Tensor {
 //
 //	-> pos [B,T] i32
 //
-// Spec: specs/bert.toml:43 [fn.positions].
+// Spec: specs/bert.toml:44 [fn.positions].
 func (m *Model) positionsStep(r *nn.Recorder, b *nn.Batch) gpu.Tensor {
-	// :45 positions -> pos
+	// :46 positions -> pos
 	pos := r.Positions(b, nn.PositionsAttrs{})
 	return pos
 }

@@ -23,22 +23,22 @@ type HeadSaved struct {
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/bert.toml:46 [fn.head].
+// Spec: specs/bert.toml:47 [fn.head].
 func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, h gpu.Tensor) gpu.Tensor {
 	s.H = r.Retain(h)
-	// :49 linear h -> d weight=cls.predictions.transform.dense.weight bias=cls.predictions.transform.dense.bias out=hidden_size
+	// :50 linear h -> d weight=cls.predictions.transform.dense.weight bias=cls.predictions.transform.dense.bias out=hidden_size
 	d := r.Linear(w.Dense, h)
 	s.D = d
 
-	// :50 act d -> g fn=hidden_act
-	// :51 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
+	// :51 act d -> g fn=hidden_act
+	// :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
 	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
 	s.N = n
 
-	// :52 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight
+	// :53 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight
 	logits := r.Linear(w.Decoder, n)
 	return logits
 }
@@ -48,17 +48,17 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/bert.toml:46 [fn.head].
+// Spec: specs/bert.toml:47 [fn.head].
 func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tensor) gpu.Tensor {
-	// :49 linear h -> d weight=cls.predictions.transform.dense.weight bias=cls.predictions.transform.dense.bias out=hidden_size
+	// :50 linear h -> d weight=cls.predictions.transform.dense.weight bias=cls.predictions.transform.dense.bias out=hidden_size
 	d := r.Linear(w.Dense, h)
 
-	// :50 act d -> g fn=hidden_act
-	// :51 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
+	// :51 act d -> g fn=hidden_act
+	// :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
 	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	r.Free(d)
 
-	// :52 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight
+	// :53 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight
 	logits := r.Linear(w.Decoder, n)
 	r.Free(n)
 	return logits

@@ -25,24 +25,24 @@ type LayerSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:54 [fn.layer].
+// Spec: specs/bert.toml:55 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x gpu.Tensor) gpu.Tensor {
-	// :57 @attention x -> a prefix=attention.
+	// :58 @attention x -> a prefix=attention.
 	a := m.attention(r, b, w.Attention, &s.Attention, x)
 
-	// :58 add x a -> xa
-	// :59 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
+	// :59 add x a -> xa
+	// :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
 	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
 	r.Free(a)
 
-	// :60 @mlp x1 -> f
+	// :61 @mlp x1 -> f
 	f := m.mlp(r, b, w.MLP, &s.MLP, x1)
 
-	// :61 add x1 f -> xf
-	// :62 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
+	// :62 add x1 f -> xf
+	// :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
 	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.YM = yM
@@ -56,21 +56,21 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:54 [fn.layer].
+// Spec: specs/bert.toml:55 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Tensor) gpu.Tensor {
-	// :57 @attention x -> a prefix=attention.
+	// :58 @attention x -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, x)
 
-	// :58 add x a -> xa
-	// :59 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
+	// :59 add x a -> xa
+	// :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
 	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
-	// :60 @mlp x1 -> f
+	// :61 @mlp x1 -> f
 	f := m.mlpStep(r, b, w.MLP, x1)
 
-	// :61 add x1 f -> xf
-	// :62 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
+	// :62 add x1 f -> xf
+	// :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
 	y := kernels.AddLayerNorm970c8e(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(x1, f)
 	return y

@@ -24,30 +24,30 @@ type AttentionSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:64 [fn.attention].
+// Spec: specs/bert.toml:65 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :67 linear x -> q weight=self.query.weight bias=self.query.bias heads=num_attention_heads out=head_dim
+	// :68 linear x -> q weight=self.query.weight bias=self.query.bias heads=num_attention_heads out=head_dim
 	q := r.LinearHeads(w.Query, x, m.NumAttentionHeads)
 	s.Q = q
 
-	// :68 linear x -> k weight=self.key.weight bias=self.key.bias heads=num_attention_heads out=head_dim
+	// :69 linear x -> k weight=self.key.weight bias=self.key.bias heads=num_attention_heads out=head_dim
 	k := r.LinearHeads(w.Key, x, m.NumAttentionHeads)
 	s.K = k
 
-	// :69 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim
+	// :70 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim
 	v := r.LinearHeads(w.Value, x, m.NumAttentionHeads)
 	s.V = v
 
-	// :70 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
+	// :71 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
 	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
 	s.A = a
 	s.ALse = aLse
 
-	// :71 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
+	// :72 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
 	o := r.Linear(w.Dense, a)
 
-	// :72 dropout o -> y p=hidden_dropout_prob
+	// :73 dropout o -> y p=hidden_dropout_prob
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.HiddenDropoutProb)})
 	s.YMask = yMask
 	r.Free(o)
@@ -59,26 +59,26 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bert.toml:64 [fn.attention].
+// Spec: specs/bert.toml:65 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, x gpu.Tensor) gpu.Tensor {
-	// :67 linear x -> q weight=self.query.weight bias=self.query.bias heads=num_attention_heads out=head_dim
+	// :68 linear x -> q weight=self.query.weight bias=self.query.bias heads=num_attention_heads out=head_dim
 	q := r.LinearHeads(w.Query, x, m.NumAttentionHeads)
 
-	// :68 linear x -> k weight=self.key.weight bias=self.key.bias heads=num_attention_heads out=head_dim
+	// :69 linear x -> k weight=self.key.weight bias=self.key.bias heads=num_attention_heads out=head_dim
 	k := r.LinearHeads(w.Key, x, m.NumAttentionHeads)
 
-	// :69 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim
+	// :70 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim
 	v := r.LinearHeads(w.Value, x, m.NumAttentionHeads)
 
-	// :70 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
+	// :71 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
 	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
 	r.Free(q, k, v, aLse)
 
-	// :71 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
+	// :72 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size
 	o := r.Linear(w.Dense, a)
 	r.Free(a)
 
-	// :72 dropout o -> y p=hidden_dropout_prob
+	// :73 dropout o -> y p=hidden_dropout_prob
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.HiddenDropoutProb)})
 	r.Free(o, yMask)
 	return y
