@@ -22,13 +22,14 @@ func (b *body) call(ln *spec.Line, ins []*ir.Value) {
 	if r, ok := ln.Attr("repeat"); ok {
 		c.Repeat = b.expr(r, expr.Int, ln.Pos, "repeat")
 		c.Index = "i"
-		if s, ok := ln.Attr("index"); ok {
+		s, shared := ln.Attr("index") // who writes index=i knows that the repetitions share what does not name it
+		if shared {
 			c.Index = s
 		}
 		if f, ok := ln.Attr("from"); ok {
 			c.From = b.expr(f, expr.Int, ln.Pos, "from")
 		}
-		if c.Index == "i" && !b.perLayer(prefix) {
+		if !shared && !b.perLayer(prefix) {
 			b.fail(ln.Pos, "@%s: repeat= without {i} in prefix=: the repetitions would share their tensors", ln.Op)
 		}
 	}

@@ -103,7 +103,10 @@ func (f *Formula) OutFull(t gpu.DType) gpu.Tensor {
 
 // OutRow allocates a result with one value a row.
 func (f *Formula) OutRow(t gpu.DType) gpu.Tensor {
-	shape := append(append([]int{}, f.shape[:len(f.shape)-1]...), 1)
+	shape := append([]int{}, f.shape...)
+	if n := len(shape); n > 0 { // a tensor without a shape comes from an op that failed
+		shape[n-1] = 1
+	}
 	out := f.r.Alloc(t, shape...)
 	f.binds = append(f.binds, gpu.Bind{T: out, PerRow: true})
 	return out
