@@ -28,6 +28,7 @@ import (
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
 	"github.com/vulcast/vulcast/generated/deepseek_v32"
+	"github.com/vulcast/vulcast/generated/diffllama"
 	"github.com/vulcast/vulcast/generated/distilbert"
 	"github.com/vulcast/vulcast/generated/dots1"
 	"github.com/vulcast/vulcast/generated/electra"
@@ -63,6 +64,7 @@ import (
 	"github.com/vulcast/vulcast/generated/granitemoe"
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/helium"
+	"github.com/vulcast/vulcast/generated/hrm_text"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_dense"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/hy_v3"
@@ -84,6 +86,7 @@ import (
 	"github.com/vulcast/vulcast/generated/megatron_bert"
 	"github.com/vulcast/vulcast/generated/mellum"
 	"github.com/vulcast/vulcast/generated/mimo_v2_flash"
+	"github.com/vulcast/vulcast/generated/minicpm3"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
 	"github.com/vulcast/vulcast/generated/ministral"
 	"github.com/vulcast/vulcast/generated/ministral3"
@@ -138,6 +141,7 @@ import (
 	"github.com/vulcast/vulcast/generated/xglm"
 	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
 	"github.com/vulcast/vulcast/generated/xmod"
+	"github.com/vulcast/vulcast/generated/youtu"
 	"github.com/vulcast/vulcast/runtime/model"
 )
 
@@ -168,6 +172,7 @@ func All() []*model.Arch {
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
 		deepseek_v32.Arch(),
+		diffllama.Arch(),
 		distilbert.Arch(),
 		dots1.Arch(),
 		electra.Arch(),
@@ -203,6 +208,7 @@ func All() []*model.Arch {
 		granitemoe.Arch(),
 		granitemoeshared.Arch(),
 		helium.Arch(),
+		hrm_text.Arch(),
 		hunyuan_v1_dense.Arch(),
 		hunyuan_v1_moe.Arch(),
 		hy_v3.Arch(),
@@ -224,6 +230,7 @@ func All() []*model.Arch {
 		megatron_bert.Arch(),
 		mellum.Arch(),
 		mimo_v2_flash.Arch(),
+		minicpm3.Arch(),
 		minimax_m2.Arch(),
 		ministral.Arch(),
 		ministral3.Arch(),
@@ -278,5 +285,6 @@ func All() []*model.Arch {
 		xglm.Arch(),
 		xlm_roberta_xl.Arch(),
 		xmod.Arch(),
+		youtu.Arch(),
 	}
 }

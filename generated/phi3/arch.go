@@ -18,7 +18,7 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "phi3",
 		Kind:       model.Causal,
-		ModelTypes: []string{"phi3"},
+		ModelTypes: []string{"phi3", "phi4_multimodal"},
 		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }

@@ -37,39 +37,39 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/phi3.toml:28 [fn.layer].
+// Spec: specs/phi3.toml:29 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :32 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :32 @attention h cs -> a prefix=self_attn.
+	// :33 @attention h cs -> a prefix=self_attn.
 	a := m.attention(r, b, w.SelfAttn, &s.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :33 dropout a -> ad p=resid_pdrop
+	// :34 dropout a -> ad p=resid_pdrop
 	ad, adMask := r.Dropout(a, nn.DropoutAttrs{P: float32(m.ResidPdrop)})
 	s.AdMask = adMask
 	r.Free(a)
 
-	// :34 add x ad -> x1
-	// :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :35 add x ad -> x1
+	// :36 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, ad, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(ad)
 
-	// :36 @mlp h1 -> f prefix=mlp.
+	// :37 @mlp h1 -> f prefix=mlp.
 	f := m.mlp(r, b, w.MLP, &s.MLP, h1)
 	r.Free(h1)
 
-	// :37 dropout f -> fd p=resid_pdrop
+	// :38 dropout f -> fd p=resid_pdrop
 	fd, fdMask := r.Dropout(f, nn.DropoutAttrs{P: float32(m.ResidPdrop)})
 	s.FdMask = fdMask
 	r.Free(f)
 
-	// :38 add x1 fd -> y
+	// :39 add x1 fd -> y
 	y := kernels.Add(r, x1, fd)
 	r.Free(fd)
 	return y
@@ -81,33 +81,33 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/phi3.toml:28 [fn.layer].
+// Spec: specs/phi3.toml:29 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
-	// :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :32 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
-	// :32 @attention h cs -> a prefix=self_attn.
+	// :33 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :33 dropout a -> ad p=resid_pdrop
+	// :34 dropout a -> ad p=resid_pdrop
 	ad, adMask := r.Dropout(a, nn.DropoutAttrs{P: float32(m.ResidPdrop)})
 	r.Free(a, adMask)
 
-	// :34 add x ad -> x1
-	// :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :35 add x ad -> x1
+	// :36 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, ad, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(ad)
 
-	// :36 @mlp h1 -> f prefix=mlp.
+	// :37 @mlp h1 -> f prefix=mlp.
 	f := m.mlpStep(r, b, w.MLP, h1)
 	r.Free(h1)
 
-	// :37 dropout f -> fd p=resid_pdrop
+	// :38 dropout f -> fd p=resid_pdrop
 	fd, fdMask := r.Dropout(f, nn.DropoutAttrs{P: float32(m.ResidPdrop)})
 	r.Free(f, fdMask)
 
-	// :38 add x1 fd -> y
+	// :39 add x1 fd -> y
 	y := kernels.Add(r, x1, fd)
 	r.Free(x1, fd)
 	return y

@@ -13,37 +13,37 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/phi3.toml:28 [fn.layer].
+// Spec: specs/phi3.toml:29 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :37 dropout f -> fd p=resid_pdrop
+	// grad of :38 dropout f -> fd p=resid_pdrop
 	df := r.DropoutGrad(dy, s.FdMask, nn.DropoutGradAttrs{P: float32(m.ResidPdrop)})
 	r.Free(s.FdMask)
 
-	// grad of :36 @mlp h1 -> f prefix=mlp.
+	// grad of :37 @mlp h1 -> f prefix=mlp.
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, df)
 	r.Free(df)
 
-	// grad of :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :36 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
-	// grad of :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :36 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.PostAttentionLayernorm, dPostAttentionLayernormWeight)
 	r.Free(dPostAttentionLayernormWeight)
 
-	// grad of :33 dropout a -> ad p=resid_pdrop
+	// grad of :34 dropout a -> ad p=resid_pdrop
 	da := r.DropoutGrad(dx12, s.AdMask, nn.DropoutGradAttrs{P: float32(m.ResidPdrop)})
 	r.Free(s.AdMask)
 
-	// grad of :32 @attention h cs -> a prefix=self_attn.
+	// grad of :33 @attention h cs -> a prefix=self_attn.
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, da)
 	r.Free(da)
 
-	// grad of :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :32 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
-	// grad of :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :32 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.InputLayernorm, dInputLayernormWeight)
 	r.Free(dInputLayernormWeight)
 	return dx2

@@ -19,26 +19,26 @@ type QKVSaved struct {
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/phi3.toml:40 [fn.qkv].
+// Spec: specs/phi3.toml:41 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :43 linear x -> qkv weight=qkv_proj.weight out=q_size+2*kv_size
+	// :44 linear x -> qkv weight=qkv_proj.weight out=q_size+2*kv_size
 	qkv := r.Linear(w.QKVProj, x)
 
-	// :44 split qkv -> q0 k0 v0 sizes=q_size,kv_size,kv_size
+	// :45 split qkv -> q0 k0 v0 sizes=q_size,kv_size,kv_size
 	q0Parts := r.Split(qkv, nn.SplitAttrs{Sizes: []int{m.QSize(), m.KVSize(), m.KVSize()}, Axis: []int{-1}})
 	q0, k0, v0 := q0Parts[0], q0Parts[1], q0Parts[2]
 	r.Free(qkv)
 
-	// :45 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
+	// :46 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
 	q := r.Reshape(q0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(q0)
 
-	// :46 reshape k0 -> k shape=B,T,num_key_value_heads,head_dim
+	// :47 reshape k0 -> k shape=B,T,num_key_value_heads,head_dim
 	k := r.Reshape(k0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumKeyValueHeads, m.HeadDim}})
 	r.Free(k0)
 
-	// :47 reshape v0 -> v shape=B,T,num_key_value_heads,head_dim
+	// :48 reshape v0 -> v shape=B,T,num_key_value_heads,head_dim
 	v := r.Reshape(v0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumKeyValueHeads, m.HeadDim}})
 	r.Free(v0)
 	return q, k, v
@@ -51,25 +51,25 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/phi3.toml:40 [fn.qkv].
+// Spec: specs/phi3.toml:41 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :43 linear x -> qkv weight=qkv_proj.weight out=q_size+2*kv_size
+	// :44 linear x -> qkv weight=qkv_proj.weight out=q_size+2*kv_size
 	qkv := r.Linear(w.QKVProj, x)
 
-	// :44 split qkv -> q0 k0 v0 sizes=q_size,kv_size,kv_size
+	// :45 split qkv -> q0 k0 v0 sizes=q_size,kv_size,kv_size
 	q0Parts := r.Split(qkv, nn.SplitAttrs{Sizes: []int{m.QSize(), m.KVSize(), m.KVSize()}, Axis: []int{-1}})
 	q0, k0, v0 := q0Parts[0], q0Parts[1], q0Parts[2]
 	r.Free(qkv)
 
-	// :45 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
+	// :46 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
 	q := r.Reshape(q0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(q0)
 
-	// :46 reshape k0 -> k shape=B,T,num_key_value_heads,head_dim
+	// :47 reshape k0 -> k shape=B,T,num_key_value_heads,head_dim
 	k := r.Reshape(k0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumKeyValueHeads, m.HeadDim}})
 	r.Free(k0)
 
-	// :47 reshape v0 -> v shape=B,T,num_key_value_heads,head_dim
+	// :48 reshape v0 -> v shape=B,T,num_key_value_heads,head_dim
 	v := r.Reshape(v0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumKeyValueHeads, m.HeadDim}})
 	r.Free(v0)
 	return q, k, v

@@ -14,22 +14,22 @@ import (
 //	dv [B,T,num_key_value_heads,head_dim] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/phi3.toml:40 [fn.qkv].
+// Spec: specs/phi3.toml:41 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {
-	// grad of :47 reshape v0 -> v shape=B,T,num_key_value_heads,head_dim
+	// grad of :48 reshape v0 -> v shape=B,T,num_key_value_heads,head_dim
 	dv0 := r.Reshape(dv, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumKeyValueHeads}})
 
-	// grad of :46 reshape k0 -> k shape=B,T,num_key_value_heads,head_dim
+	// grad of :47 reshape k0 -> k shape=B,T,num_key_value_heads,head_dim
 	dk0 := r.Reshape(dk, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumKeyValueHeads}})
 
-	// grad of :45 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
+	// grad of :46 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
 	dq0 := r.Reshape(dq, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumAttentionHeads}})
 
-	// grad of :44 split qkv -> q0 k0 v0 sizes=q_size,kv_size,kv_size
+	// grad of :45 split qkv -> q0 k0 v0 sizes=q_size,kv_size,kv_size
 	dqkv := r.Concat([]gpu.Tensor{dq0, dk0, dv0}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dq0, dk0, dv0)
 
-	// grad of :43 linear x -> qkv weight=qkv_proj.weight out=q_size+2*kv_size
+	// grad of :44 linear x -> qkv weight=qkv_proj.weight out=q_size+2*kv_size
 	dx := r.LinearGrad(w.QKVProj, s.X, dqkv, gpu.Tensor{})
 	r.Free(s.X, dqkv)
 	return dx

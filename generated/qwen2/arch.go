@@ -19,7 +19,10 @@ func Arch() *model.Arch {
 		Name:       "qwen2",
 		Kind:       model.Causal,
 		ModelTypes: []string{"qwen2"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "got_ocr2", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "lm_head.", To: "language_model.lm_head."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 
