@@ -4,7 +4,6 @@
 export PATH := $(CURDIR)/build/glslc/bin:$(PATH)
 
 GO       ?= go
-COMMANDS := $(wildcard ./tools/vulcast ./generated/*/cmd/*)
 GENERATOR := $(wildcard gen/main.go)
 # Packages whose golden files `make golden` rewrites: those whose tests know the flag -update.
 GOLDEN   := $(shell grep -rlE 'internal/golden"|flag[.]Bool.."update"' --include='*_test.go' gen runtime tools \
@@ -21,9 +20,20 @@ setup: ## install what is missing: C compiler, Vulkan loader, Mesa's CPU driver 
 	$(GO) run ./tools/setup
 
 .PHONY: build
-build: ## bin/vulcast, and bin/ARCH for each architecture
+build: ## bin/vulcast; `make bin/llama` makes the program of one architecture, `make programs` all of them
 	@mkdir -p bin
-	$(if $(COMMANDS),$(GO) build -o bin/ $(COMMANDS),@echo "build: no command in tools/vulcast or generated/*/cmd")
+	$(GO) build -o bin/ ./tools/vulcast
+
+bin/%: FORCE
+	@mkdir -p bin
+	$(GO) build -o $@ ./generated/$*/cmd/$*
+
+.PHONY: programs
+programs: build ## bin/ARCH for every architecture
+	$(GO) build -o bin/ $(wildcard ./generated/*/cmd/*)
+
+.PHONY: FORCE
+FORCE:
 
 .PHONY: demo
 demo: setup build ## train a small model on this machine and let it write

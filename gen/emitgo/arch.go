@@ -309,3 +309,14 @@ func (e *emitter) attrDim(n *ir.Node) func(string) (ir.Dim, bool) {
 		return ir.ParseDim(a.Expr, func(string) (*expr.Expr, bool) { return nil, false }), true
 	}
 }
+
+// command prints the architecture's own program.
+func (e *emitter) command() *source {
+	s := e.source("cmd/" + e.pkg + "/main.go")
+	s.pkg = "main"
+	s.doc = []string{"Command " + e.pkg + " is the command line of " + e.mod.Name + " models alone."}
+	s.line("func main() {")
+	s.line("os.Exit(cli.Main(%q, []*model.Arch{ARCH.Arch()}, &kernels.NN))", e.pkg)
+	s.line("}")
+	return s
+}

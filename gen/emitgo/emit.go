@@ -47,11 +47,15 @@ func Module(m *ir.Module, table ops.Table) (*Output, error) {
 			sources = append(sources, e.gradFunction(f))
 		}
 	}
+	sources = append(sources, e.command())
 	out := &Output{}
 	for _, s := range sources {
 		file, err := s.render()
 		if err != nil {
 			return nil, err
+		}
+		if s.pkg == "main" { // the one file that names the architecture's own package
+			file.Text = ownImport(file.Text, e.pkg)
 		}
 		out.Files = append(out.Files, file)
 	}
@@ -95,4 +99,15 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	sortStrings(out)
 	return out
+}
+
+// ownImport puts the architecture's package where command wrote ARCH.
+func ownImport(text []byte, pkg string) []byte {
+	s := strings.Replace(string(text), "ARCH.", pkg+".", 1)
+	mark := "\t\"" + root + "generated/kernels\"\n"
+	own := "\t\"" + root + "generated/" + pkg + "\"\n"
+	if pkg < "kernels" {
+		return []byte(strings.Replace(s, mark, own+mark, 1))
+	}
+	return []byte(strings.Replace(s, mark, mark+own, 1))
 }

@@ -25,7 +25,7 @@ const root = "github.com/vulcast/vulcast/"
 var imports = map[string]string{
 	"gpu": root + "runtime/gpu", "nn": root + "runtime/nn", "model": root + "runtime/model",
 	"hfconfig": root + "runtime/hfconfig", "kernels": root + "generated/kernels", "math": "math", "slices": "slices",
-	"strings": "strings", "fmt": "fmt", "errors": "errors",
+	"strings": "strings", "fmt": "fmt", "errors": "errors", "os": "os", "cli": root + "tools/cli",
 }
 
 // source collects the lines of one file.

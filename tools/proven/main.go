@@ -1,5 +1,5 @@
 // Command proven turns a verification run into the table of architectures: in README.md, between its two marks, and in
-// tools/vulcast/proven.json, which `vulcast archs` shows.
+// tools/cli/proven.json, which `vulcast archs` shows.
 //
 //	bin/vulcast verify --json FIXTURES... | go run ./tools/proven -date 2026-01-31
 package main
@@ -59,7 +59,7 @@ func run(in io.Reader, date string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile("tools/vulcast/proven.json", append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile("tools/cli/proven.json", append(text, '\n'), 0o644); err != nil {
 		return err
 	}
 	return rewrite("README.md", table(proofs))

@@ -1,72 +1,12 @@
-// Command vulcast trains and runs Transformer language models on any Vulkan device.
-//
-//	vulcast COMMAND [flags] [arguments]
-//
-// Results go to standard output, progress and messages to standard error; the exit status is 0 only on
-// success. Each command stands in its own file and is listed in commands below.
+// Command vulcast trains and runs Transformer language models on any Vulkan device: every architecture of specs/.
 package main
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"os/signal"
-
-	"github.com/spf13/cobra"
 
 	"github.com/vulcast/vulcast/generated"
 	"github.com/vulcast/vulcast/generated/kernels"
-	"github.com/vulcast/vulcast/runtime/gpu"
-	"github.com/vulcast/vulcast/runtime/model"
-	"github.com/vulcast/vulcast/runtime/nn"
+	"github.com/vulcast/vulcast/tools/cli"
 )
 
-// commands makes every command, in the order of the help text.
-var commands = []func(*app) *cobra.Command{
-	archsCommand, devicesCommand, doctorCommand, verifyCommand,
-	trainCommand, finetuneCommand, generateCommand, chatCommand, tokenizeCommand, planCommand, benchCommand,
-}
-
-// app is what the commands share.
-type app struct {
-	archs   []*model.Arch
-	kernels *nn.Kernels
-
-	device     string // flag: index or part of the name
-	validation bool   // flag
-}
-
-// open opens the chosen device.
-func (a *app) open() (*gpu.Device, error) {
-	return gpu.Open(gpu.Options{Device: a.device, Validation: a.validation})
-}
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	a := &app{archs: generated.All(), kernels: &kernels.NN}
-	if err := a.root().ExecuteContext(ctx); err != nil {
-		if err != errQuiet {
-			fmt.Fprintln(os.Stderr, "vulcast:", err)
-		}
-		os.Exit(1)
-	}
-}
-
-// root makes the command tree.
-func (a *app) root() *cobra.Command {
-	root := &cobra.Command{
-		Use:           "vulcast",
-		Short:         "Train and run Transformer language models on any Vulkan device",
-		SilenceUsage:  true,
-		SilenceErrors: true,
-	}
-	root.PersistentFlags().StringVar(&a.device, "device", "",
-		"device to use: its number in `vulcast devices`, or part of its name (default: the best)")
-	root.PersistentFlags().BoolVar(&a.validation, "validation", false,
-		"run under the Vulkan validation layer")
-	for _, c := range commands {
-		root.AddCommand(c(a))
-	}
-	return root
-}
+func main() { os.Exit(cli.Main("vulcast", generated.All(), &kernels.NN)) }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ var buildCommand = sync.OnceValue(func() error {
 		return err
 	}
 	binary = filepath.Join(dir, "vulcast")
-	out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", binary, "../vulcast").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -201,7 +201,7 @@ func TestBadInput(t *testing.T) {
 		{"generate without a model", []string{"generate", dir, "x"}, "no tokenizer"},
 		{"bench shape", []string{"bench", "--shape", "9q"}, `--shape is "9q", want one of 1m, 2m, 3m`},
 		{"bench batch", []string{"bench", "--batch", "0"}, "--batch is 0, want at least 1"},
-		{"tokenize", []string{"tokenize", filepath.Join(dir, "none"), "x"}, "no such file"},
+		{"tokenize", []string{"tokenize", "--tokenizer", filepath.Join(dir, "none"), "x"}, "no such file"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := vulcast(t, "", tt.args...)
@@ -235,15 +235,15 @@ func TestTokenize(t *testing.T) {
 		args        []string
 		want        result
 	}{
-		{"text", "", []string{file, "abb"}, result{"3\t\"ab\"\n2\t\"b\"\n", "", 0}},
-		{"json", "\"abb<e>\"\n\"\"\n", []string{"--json", file}, result{
+		{"text", "", []string{"--tokenizer", file, "abb"}, result{"3\t\"ab\"\n2\t\"b\"\n", "", 0}},
+		{"json", "\"abb<e>\"\n\"\"\n", []string{"--json", "--tokenizer", file}, result{
 			`{"ids":[3,2,0],"ids_special":[3,2,0],"decoded":"abb<e>","decoded_skip_special":"abb"}` + "\n" +
 				`{"ids":[],"ids_special":[],"decoded":"","decoded_skip_special":""}` + "\n", "", 0}},
-		{"bad line", "\"a\"\nabc\n", []string{"--json", file}, result{
+		{"bad line", "\"a\"\nabc\n", []string{"--json", "--tokenizer", file}, result{
 			`{"ids":[1],"ids_special":[1],"decoded":"a","decoded_skip_special":"a"}` + "\n",
 			"vulcast: standard input, line 2: want a JSON string: invalid character 'a' looking for beginning of value\n", 1}},
-		{"no difference", "ab", []string{"--diff", file, file}, result{"the same 1 tokens\n", "", 0}},
-		{"difference", "bab", []string{"--diff", other, file}, result{
+		{"no difference", "ab", []string{"--diff", file, "--tokenizer", file}, result{"the same 1 tokens\n", "", 0}},
+		{"difference", "bab", []string{"--diff", other, "--tokenizer", file}, result{
 			"2 and 3 tokens; they differ from token 1 on, after \"b\"\n< 3\t\"ab\"\n> 1\t\"a\"\n> 2\t\"b\"\n", "", 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

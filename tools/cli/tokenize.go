@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -16,39 +16,41 @@ import (
 )
 
 type tokenizeFlags struct {
-	json, special bool
-	diff          string
+	json, special   bool
+	tokenizer, diff string
 }
 
 func tokenizeCommand(*app) *cobra.Command {
 	var f tokenizeFlags
 	c := &cobra.Command{
-		Use:   "tokenize [flags] TOKENIZER [TEXT...]",
+		Use:   "tokenize [flags] --tokenizer PATH [TEXT...]",
 		Short: "Show the tokens of a text",
 		Long: `Show the tokens of a text and their ids, one a line.
 
-TOKENIZER is a folder or a tokenizer file: tokenizer.json, a sentencepiece model, tiktoken ranks, vocab.txt, vocab.json
+PATH is a folder or a tokenizer file: tokenizer.json, a sentencepiece model, tiktoken ranks, vocab.txt, vocab.json
 with merges.txt. Without TEXT, standard input is read.
 
 With --json, every line of standard input is a text as a JSON string, and every line of output an object: ids without and
-with special tokens (ids, ids_special), and the text that the latter decode to, with and without special tokens in it
-(decoded, decoded_skip_special).
+with special tokens (ids, ids_special), what the former decode to (decoded), and what the latter decode to when special
+tokens are left out (decoded_skip_special).
 
 With --diff, the text is encoded by a second tokenizer too, and the first difference is shown; the exit status is 1 when
 there is one.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			tok, err := tokenizer.Load(args[0])
+			if f.tokenizer == "" {
+				return errors.New("--tokenizer is missing: a tokenizer file, or a folder that has one")
+			}
+			tok, err := tokenizer.Load(f.tokenizer)
 			if err != nil {
 				return err
 			}
 			if f.json {
-				if len(args) > 1 || f.diff != "" {
+				if len(args) > 0 || f.diff != "" {
 					return errors.New("--json reads texts from standard input: leave TEXT and --diff out")
 				}
 				return tokenizeLines(c.InOrStdin(), c.OutOrStdout(), tok)
 			}
-			text, err := textOf(c.InOrStdin(), args[1:])
+			text, err := textOf(c.InOrStdin(), args)
 			if err != nil {
 				return err
 			}
@@ -58,6 +60,7 @@ there is one.`,
 			return tokenizeText(c.OutOrStdout(), tok, f, text)
 		},
 	}
+	c.Flags().StringVar(&f.tokenizer, "tokenizer", "", "tokenizer file or folder")
 	c.Flags().BoolVar(&f.json, "json", false, "read JSON strings, write JSON objects, one a line")
 	c.Flags().BoolVar(&f.special, "special", false, "add the special tokens of the tokenizer")
 	c.Flags().StringVar(&f.diff, "diff", "", "compare with this tokenizer")
@@ -138,7 +141,7 @@ func tokenizeOne(tok *tokenizer.Tokenizer, text string) (tokenized, error) {
 	if err != nil {
 		return tokenized{}, err
 	}
-	t := tokenized{ids, special, tok.Decode(special, false), tok.Decode(special, true)}
+	t := tokenized{ids, special, tok.Decode(ids, false), tok.Decode(special, true)}
 	if t.IDs == nil {
 		t.IDs = []int32{}
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -298,7 +298,7 @@ func TestVerifyBigram(t *testing.T) {
 		dev.Close()
 	}
 	dir := bigramFixture(t)
-	a := &app{archs: []*model.Arch{bigramArch()}, kernels: &kernels.NN}
+	a := &app{name: "vulcast", archs: []*model.Arch{bigramArch()}, kernels: &kernels.NN}
 	out, errs, err := run(a, "verify", "--json", filepath.Dir(filepath.Dir(dir)))
 	var res verify.Result
 	if jerr := json.Unmarshal([]byte(out), &res); jerr != nil || err != nil || errs != "1 passed, 0 failed\n" {
