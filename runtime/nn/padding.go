@@ -38,3 +38,15 @@ func (r *Recorder) HidePadding(b *Batch, tokens gpu.Tensor, a HidePaddingAttrs) 
 	b.KeySeg = seen
 	return r.Retain(tokens)
 }
+
+// LimitLengthAttrs: the longest sequence, 0 = any.
+type LimitLengthAttrs struct{ Most int }
+
+// LimitLength returns x, or fails for sequences that are too long.
+func (r *Recorder) LimitLength(b *Batch, x gpu.Tensor, a LimitLengthAttrs) gpu.Tensor {
+	if a.Most > 0 && b.T > a.Most {
+		r.failf("%d tokens a sequence: at most %d; beyond, this model does not attend to all tokens, and the attention that it "+
+			"has there is not supported: shorten the sequences", b.T, a.Most)
+	}
+	return r.Retain(x)
+}
