@@ -14,6 +14,7 @@ import (
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/bert_generation"
+	"github.com/vulcast/vulcast/generated/bigbird_pegasus"
 	"github.com/vulcast/vulcast/generated/biogpt"
 	"github.com/vulcast/vulcast/generated/bitnet"
 	"github.com/vulcast/vulcast/generated/blenderbot"
@@ -158,6 +159,7 @@ func All() []*model.Arch {
 		bart.Arch(),
 		bert.Arch(),
 		bert_generation.Arch(),
+		bigbird_pegasus.Arch(),
 		biogpt.Arch(),
 		bitnet.Arch(),
 		blenderbot.Arch(),

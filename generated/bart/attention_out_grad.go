@@ -12,13 +12,13 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> da [B,T,head_dim*num_attention_heads] act
 //
-// Spec: specs/bart.toml:138 [fn.attention_out].
+// Spec: specs/bart.toml:139 [fn.attention_out].
 func (m *Model) attentionOutGrad(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights, s *AttentionOutSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :142 dropout o -> y p=dropout
+	// grad of :143 dropout o -> y p=dropout
 	do := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.Dropout)})
 	r.Free(s.YMask)
 
-	// grad of :141 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size
+	// grad of :142 linear a -> o weight=out_proj.weight bias=out_proj.bias?attention_bias out=hidden_size
 	da := r.LinearGrad(w.OutProj, s.A, do, gpu.Tensor{})
 	r.Free(s.A, do)
 	return da

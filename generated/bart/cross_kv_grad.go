@@ -13,12 +13,12 @@ import (
 //	dv [B,Te,decoder_attention_heads,decoder_head_dim] act
 //	-> de2 [B,Te,hidden_size] act
 //
-// Spec: specs/bart.toml:132 [fn.cross_kv].
+// Spec: specs/bart.toml:133 [fn.cross_kv].
 func (m *Model) crossKVGrad(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *CrossKVSaved, dk, dv gpu.Tensor) gpu.Tensor {
-	// grad of :136 linear e -> v weight=v_proj.weight bias=v_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// grad of :137 linear e -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	de := r.LinearGrad(w.VProj, s.E, dv, gpu.Tensor{})
 
-	// grad of :135 linear e -> k weight=k_proj.weight bias=k_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// grad of :136 linear e -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	de2 := r.LinearGrad(w.KProj, s.E, dk, de)
 	r.Free(s.E)
 	return de2

@@ -25,24 +25,24 @@ type EncoderLayerSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:81 [fn.encoder_layer].
+// Spec: specs/bart.toml:82 [fn.encoder_layer].
 func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, s *EncoderLayerSaved, x gpu.Tensor) gpu.Tensor {
-	// :84 @encoder_attention x -> a prefix=self_attn.
+	// :85 @encoder_attention x -> a prefix=self_attn.
 	a := m.encoderAttention(r, b, w.SelfAttn, &s.SelfAttn, x)
 
-	// :85 add x a -> xa
-	// :86 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// :86 add x a -> xa
+	// :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
 	r.Free(a)
 
-	// :87 @mlp x1 -> f
+	// :88 @mlp x1 -> f
 	f := m.mlp(r, b, w.MLP, &s.MLP, x1)
 
-	// :88 add x1 f -> xf
-	// :89 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// :89 add x1 f -> xf
+	// :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.Xf = xf
 	s.YM = yM
@@ -56,21 +56,21 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:81 [fn.encoder_layer].
+// Spec: specs/bart.toml:82 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, x gpu.Tensor) gpu.Tensor {
-	// :84 @encoder_attention x -> a prefix=self_attn.
+	// :85 @encoder_attention x -> a prefix=self_attn.
 	a := m.encoderAttentionStep(r, b, w.SelfAttn, x)
 
-	// :85 add x a -> xa
-	// :86 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// :86 add x a -> xa
+	// :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
-	// :87 @mlp x1 -> f
+	// :88 @mlp x1 -> f
 	f := m.mlpStep(r, b, w.MLP, x1)
 
-	// :88 add x1 f -> xf
-	// :89 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// :89 add x1 f -> xf
+	// :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	y := kernels.AddLayerNorm970c8e(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(x1, f)
 	return y

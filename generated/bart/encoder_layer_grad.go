@@ -13,36 +13,36 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:81 [fn.encoder_layer].
+// Spec: specs/bart.toml:82 [fn.encoder_layer].
 func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, s *EncoderLayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :89 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// grad of :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	dxf, dFinalLayerNormWeight, dFinalLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.FinalLayerNorm.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
-	// grad of :89 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// grad of :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	r.AddGrad(w.FinalLayerNorm, dFinalLayerNormWeight)
 	r.Free(dFinalLayerNormWeight)
 
-	// grad of :89 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// grad of :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	r.AddGrad(w.FinalLayerNormBias, dFinalLayerNormBias)
 	r.Free(dFinalLayerNormBias)
 
-	// grad of :87 @mlp x1 -> f
+	// grad of :88 @mlp x1 -> f
 	dx1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dxf)
 
-	// grad of :86 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// grad of :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	dxa, dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.SelfAttnLayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
-	// grad of :86 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// grad of :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	r.AddGrad(w.SelfAttnLayerNorm, dSelfAttnLayerNormWeight)
 	r.Free(dSelfAttnLayerNormWeight)
 
-	// grad of :86 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// grad of :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	r.AddGrad(w.SelfAttnLayerNormBias, dSelfAttnLayerNormBias)
 	r.Free(dSelfAttnLayerNormBias)
 
-	// grad of :84 @encoder_attention x -> a prefix=self_attn.
+	// grad of :85 @encoder_attention x -> a prefix=self_attn.
 	dx := m.encoderAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dxa)
 
 	dx2 := kernels.AddAc19c1(r, dxa, dx)

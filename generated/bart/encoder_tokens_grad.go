@@ -12,12 +12,12 @@ import (
 //
 //	dy [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:60 [fn.encoder_tokens].
+// Spec: specs/bart.toml:61 [fn.encoder_tokens].
 func (m *Model) encoderTokensGrad(r *nn.Recorder, b *nn.Batch, w *EncoderTokensWeights, s *EncoderTokensSaved, dy gpu.Tensor) {
-	// grad of :64 scale w -> y by=embed_scale
+	// grad of :65 scale w -> y by=embed_scale
 	dw := kernels.ScaleGrad339fb3(r, dy, float32(m.EmbedScale()))
 
-	// grad of :63 embed_padded tokens -> w weight=model.encoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// grad of :64 embed_padded tokens -> w weight=model.encoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	r.EmbedPaddedGrad(w.EmbedTokens, s.Tokens, dw, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 	r.Free(s.Tokens, dw)
 }

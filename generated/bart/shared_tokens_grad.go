@@ -12,12 +12,12 @@ import (
 //
 //	dy [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:54 [fn.shared_tokens].
+// Spec: specs/bart.toml:55 [fn.shared_tokens].
 func (m *Model) sharedTokensGrad(r *nn.Recorder, b *nn.Batch, w *SharedTokensWeights, s *SharedTokensSaved, dy gpu.Tensor) {
-	// grad of :58 scale w -> y by=embed_scale
+	// grad of :59 scale w -> y by=embed_scale
 	dw := kernels.ScaleGrad339fb3(r, dy, float32(m.EmbedScale()))
 
-	// grad of :57 embed_padded tokens -> w weight=model.shared.weight|model.encoder.embed_tokens.weight|model.decoder.embed_tokens.weight|lm_head.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// grad of :58 embed_padded tokens -> w weight=model.shared.weight|model.encoder.embed_tokens.weight|model.decoder.embed_tokens.weight|lm_head.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	r.EmbedPaddedGrad(w.Shared, s.Tokens, dw, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 	r.Free(s.Tokens, dw)
 }

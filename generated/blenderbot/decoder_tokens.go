@@ -18,13 +18,13 @@ type DecoderTokensSaved struct {
 //	tokens [B,T] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:66 [fn.decoder_tokens].
+// Spec: specs/bart.toml:67 [fn.decoder_tokens].
 func (m *Model) decoderTokens(r *nn.Recorder, b *nn.Batch, w *DecoderTokensWeights, s *DecoderTokensSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :69 embed_padded tokens -> w weight=model.decoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// :70 embed_padded tokens -> w weight=model.decoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	w_ := r.EmbedPadded(w.EmbedTokens, tokens, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 
-	// :70 scale w -> y by=embed_scale
+	// :71 scale w -> y by=embed_scale
 	y := kernels.Scale(r, w_, float32(m.EmbedScale()))
 	r.Free(w_)
 	return y
@@ -35,12 +35,12 @@ func (m *Model) decoderTokens(r *nn.Recorder, b *nn.Batch, w *DecoderTokensWeigh
 //	tokens [B,T] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:66 [fn.decoder_tokens].
+// Spec: specs/bart.toml:67 [fn.decoder_tokens].
 func (m *Model) decoderTokensStep(r *nn.Recorder, b *nn.Batch, w *DecoderTokensWeights, tokens gpu.Tensor) gpu.Tensor {
-	// :69 embed_padded tokens -> w weight=model.decoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// :70 embed_padded tokens -> w weight=model.decoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	w_ := r.EmbedPadded(w.EmbedTokens, tokens, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 
-	// :70 scale w -> y by=embed_scale
+	// :71 scale w -> y by=embed_scale
 	y := kernels.Scale(r, w_, float32(m.EmbedScale()))
 	r.Free(w_)
 	return y

@@ -22,26 +22,26 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:150 [fn.mlp].
+// Spec: specs/bart.toml:151 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :153 linear x -> h weight=fc1.weight bias=fc1.bias out=intermediate_size
+	// :154 linear x -> h weight=fc1.weight bias=fc1.bias out=intermediate_size
 	h := r.Linear(w.Fc, x)
 	s.H = h
 
-	// :154 act h -> g fn=activation_function
+	// :155 act h -> g fn=activation_function
 	g_ := kernels.Act(r, h, m.ActivationFunction)
 
-	// :155 dropout g -> d p=activation_dropout
+	// :156 dropout g -> d p=activation_dropout
 	d, dMask := r.Dropout(g_, nn.DropoutAttrs{P: float32(m.ActivationDropout)})
 	s.D = d
 	s.DMask = dMask
 	r.Free(g_)
 
-	// :156 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
+	// :157 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
 	o := r.Linear(w.Fc2, d)
 
-	// :157 dropout o -> y p=dropout
+	// :158 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	s.YMask = yMask
 	r.Free(o)
@@ -53,24 +53,24 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:150 [fn.mlp].
+// Spec: specs/bart.toml:151 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :153 linear x -> h weight=fc1.weight bias=fc1.bias out=intermediate_size
+	// :154 linear x -> h weight=fc1.weight bias=fc1.bias out=intermediate_size
 	h := r.Linear(w.Fc, x)
 
-	// :154 act h -> g fn=activation_function
+	// :155 act h -> g fn=activation_function
 	g_ := kernels.Act(r, h, m.ActivationFunction)
 	r.Free(h)
 
-	// :155 dropout g -> d p=activation_dropout
+	// :156 dropout g -> d p=activation_dropout
 	d, dMask := r.Dropout(g_, nn.DropoutAttrs{P: float32(m.ActivationDropout)})
 	r.Free(g_, dMask)
 
-	// :156 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
+	// :157 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
 	o := r.Linear(w.Fc2, d)
 	r.Free(d)
 
-	// :157 dropout o -> y p=dropout
+	// :158 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	r.Free(o, yMask)
 	return y

@@ -13,24 +13,24 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:113 [fn.decoder_attention].
+// Spec: specs/bart.toml:114 [fn.decoder_attention].
 func (m *Model) decoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *DecoderAttentionWeights, s *DecoderAttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :122 @decoder_out a -> y
+	// grad of :123 @decoder_out a -> y
 	da := m.decoderOutGrad(r, b, w.DecoderOut, &s.DecoderOut, dy)
 
-	// grad of :121 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
+	// grad of :122 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
 	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Q, s.Ks, s.Vs, s.A, s.ALse, da)
 
-	// grad of :118 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// grad of :119 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	dx := r.LinearGrad(w.VProj, s.X, dvs, gpu.Tensor{})
 	r.Free(dvs)
 
-	// grad of :117 linear x -> k weight=k_proj.weight bias=k_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// grad of :118 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	dx2 := r.LinearGrad(w.KProj, s.X, dks, dx)
 	r.Free(dks)
 
-	// grad of :116 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// grad of :117 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	dx3 := r.LinearGrad(w.QProj, s.X, dq, dx2)
 	r.Free(s.X, dq)
 	return dx3

@@ -43,35 +43,35 @@ func (c *Config) decoderLayerState(a *nn.StateAlloc) DecoderLayerState {
 //	e [B,Te,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:91 [fn.decoder_layer].
+// Spec: specs/bart.toml:92 [fn.decoder_layer].
 func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, s *DecoderLayerSaved, x, e gpu.Tensor) gpu.Tensor {
-	// :94 @decoder_attention x -> a prefix=self_attn.
+	// :95 @decoder_attention x -> a prefix=self_attn.
 	a := m.decoderAttention(r, b, w.SelfAttn, &s.SelfAttn, x)
 
-	// :95 add x a -> xa
-	// :96 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// :96 add x a -> xa
+	// :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
 	r.Free(a)
 
-	// :97 @cross_attention x1 e -> c prefix=encoder_attn.
+	// :98 @cross_attention x1 e -> c prefix=encoder_attn.
 	c_ := m.crossAttention(r, b, w.EncoderAttn, &s.EncoderAttn, x1, e)
 
-	// :98 add x1 c -> xc
-	// :99 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
+	// :99 add x1 c -> xc
+	// :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
 	xc, x2M, x2R, x2 := kernels.AddLayerNorm84d554(r, x1, c_, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
 	s.Xc = xc
 	s.X2M = x2M
 	s.X2R = x2R
 	r.Free(x1, c_)
 
-	// :100 @decoder_mlp x2 -> f
+	// :101 @decoder_mlp x2 -> f
 	f := m.decoderMLP(r, b, w.DecoderMLP, &s.DecoderMLP, x2)
 
-	// :101 add x2 f -> xf
-	// :102 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// :102 add x2 f -> xf
+	// :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x2, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.Xf = xf
 	s.YM = yM
@@ -86,29 +86,29 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 //	e [B,Te,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:91 [fn.decoder_layer].
+// Spec: specs/bart.toml:92 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, x, e gpu.Tensor) gpu.Tensor {
-	// :94 @decoder_attention x -> a prefix=self_attn.
+	// :95 @decoder_attention x -> a prefix=self_attn.
 	a := m.decoderAttentionStep(r, b, w.SelfAttn, &st.SelfAttn, x)
 
-	// :95 add x a -> xa
-	// :96 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// :96 add x a -> xa
+	// :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
-	// :97 @cross_attention x1 e -> c prefix=encoder_attn.
+	// :98 @cross_attention x1 e -> c prefix=encoder_attn.
 	c_ := m.crossAttentionStep(r, b, w.EncoderAttn, &st.EncoderAttn, x1, e)
 
-	// :98 add x1 c -> xc
-	// :99 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
+	// :99 add x1 c -> xc
+	// :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
 	x2 := kernels.AddLayerNorm970c8e(r, x1, c_, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
 	r.Free(x1, c_)
 
-	// :100 @decoder_mlp x2 -> f
+	// :101 @decoder_mlp x2 -> f
 	f := m.decoderMLPStep(r, b, w.DecoderMLP, x2)
 
-	// :101 add x2 f -> xf
-	// :102 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// :102 add x2 f -> xf
+	// :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	y := kernels.AddLayerNorm970c8e(r, x2, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(x2, f)
 	return y

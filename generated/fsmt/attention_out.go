@@ -18,13 +18,13 @@ type AttentionOutSaved struct {
 //	a [B,T,head_dim*num_attention_heads] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:138 [fn.attention_out].
+// Spec: specs/bart.toml:139 [fn.attention_out].
 func (m *Model) attentionOut(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights, s *AttentionOutSaved, a gpu.Tensor) gpu.Tensor {
 	s.A = r.Retain(a)
-	// :141 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size
+	// :142 linear a -> o weight=out_proj.weight bias=out_proj.bias?attention_bias out=hidden_size
 	o := r.Linear(w.OutProj, a)
 
-	// :142 dropout o -> y p=dropout
+	// :143 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	s.YMask = yMask
 	r.Free(o)
@@ -36,12 +36,12 @@ func (m *Model) attentionOut(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights
 //	a [B,T,head_dim*num_attention_heads] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:138 [fn.attention_out].
+// Spec: specs/bart.toml:139 [fn.attention_out].
 func (m *Model) attentionOutStep(r *nn.Recorder, b *nn.Batch, w *AttentionOutWeights, a gpu.Tensor) gpu.Tensor {
-	// :141 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size
+	// :142 linear a -> o weight=out_proj.weight bias=out_proj.bias?attention_bias out=hidden_size
 	o := r.Linear(w.OutProj, a)
 
-	// :142 dropout o -> y p=dropout
+	// :143 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	r.Free(o, yMask)
 	return y

@@ -14,20 +14,20 @@ import (
 //	-> dx [B,T,hidden_size] act
 //	-> de [B,Te,hidden_size] act
 //
-// Spec: specs/bart.toml:124 [fn.cross_attention].
+// Spec: specs/bart.toml:125 [fn.cross_attention].
 func (m *Model) crossAttentionGrad(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWeights, s *CrossAttentionSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :130 @decoder_out a -> y
+	// grad of :131 @decoder_out a -> y
 	da := m.decoderOutGrad(r, b, w.DecoderOut, &s.DecoderOut, dy)
 
-	// grad of :129 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
+	// grad of :130 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
 	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
-	// grad of :128 @cross_kv e -> k v once=true
+	// grad of :129 @cross_kv e -> k v once=true
 	de := m.crossKVGrad(r, b, w.CrossKV, &s.CrossKV, dk, dv)
 	r.Free(dk, dv)
 
-	// grad of :127 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// grad of :128 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	dx := r.LinearGrad(w.QProj, s.X, dq, gpu.Tensor{})
 	r.Free(s.X, dq)
 	return dx, de

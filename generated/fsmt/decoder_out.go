@@ -18,13 +18,13 @@ type DecoderOutSaved struct {
 //	a [B,T,decoder_attention_heads*decoder_head_dim] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:144 [fn.decoder_out].
+// Spec: specs/bart.toml:145 [fn.decoder_out].
 func (m *Model) decoderOut(r *nn.Recorder, b *nn.Batch, w *DecoderOutWeights, s *DecoderOutSaved, a gpu.Tensor) gpu.Tensor {
 	s.A = r.Retain(a)
-	// :147 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size
+	// :148 linear a -> o weight=out_proj.weight bias=out_proj.bias?attention_bias out=hidden_size
 	o := r.Linear(w.OutProj, a)
 
-	// :148 dropout o -> y p=dropout
+	// :149 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	s.YMask = yMask
 	r.Free(o)
@@ -36,12 +36,12 @@ func (m *Model) decoderOut(r *nn.Recorder, b *nn.Batch, w *DecoderOutWeights, s 
 //	a [B,T,decoder_attention_heads*decoder_head_dim] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:144 [fn.decoder_out].
+// Spec: specs/bart.toml:145 [fn.decoder_out].
 func (m *Model) decoderOutStep(r *nn.Recorder, b *nn.Batch, w *DecoderOutWeights, a gpu.Tensor) gpu.Tensor {
-	// :147 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size
+	// :148 linear a -> o weight=out_proj.weight bias=out_proj.bias?attention_bias out=hidden_size
 	o := r.Linear(w.OutProj, a)
 
-	// :148 dropout o -> y p=dropout
+	// :149 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	r.Free(o, yMask)
 	return y

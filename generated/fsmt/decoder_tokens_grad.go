@@ -12,12 +12,12 @@ import (
 //
 //	dy [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:66 [fn.decoder_tokens].
+// Spec: specs/bart.toml:67 [fn.decoder_tokens].
 func (m *Model) decoderTokensGrad(r *nn.Recorder, b *nn.Batch, w *DecoderTokensWeights, s *DecoderTokensSaved, dy gpu.Tensor) {
-	// grad of :70 scale w -> y by=embed_scale
+	// grad of :71 scale w -> y by=embed_scale
 	dw := kernels.ScaleGrad339fb3(r, dy, float32(m.EmbedScale()))
 
-	// grad of :69 embed_padded tokens -> w weight=model.decoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// grad of :70 embed_padded tokens -> w weight=model.decoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	r.EmbedPaddedGrad(w.EmbedTokens, s.Tokens, dw, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 	r.Free(s.Tokens, dw)
 }

@@ -20,9 +20,9 @@ type EncoderSaved struct {
 //	tokens [B,T] i32
 //	-> e [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:34 [fn.encoder].
+// Spec: specs/bart.toml:35 [fn.encoder].
 func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *EncoderSaved, tokens gpu.Tensor) gpu.Tensor {
-	// :37 @shared_tokens tokens -> w if=tie_word_embeddings else=@encoder_tokens
+	// :38 @shared_tokens tokens -> w if=tie_word_embeddings else=@encoder_tokens
 	var w_ gpu.Tensor
 	if m.TieWordEmbeddings {
 		w_ = m.sharedTokens(r, b, w.SharedTokens, &s.SharedTokens, tokens)
@@ -30,11 +30,11 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 		w_ = m.encoderTokens(r, b, w.EncoderTokens, &s.EncoderTokens, tokens)
 	}
 
-	// :38 @input w -> x0 prefix=model.encoder.
+	// :39 @input w -> x0 prefix=model.encoder.
 	x0 := m.input(r, b, w.Input, &s.Input, w_)
 	r.Free(w_)
 
-	// :39 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
+	// :40 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
 	s.EncoderLayer = make([]EncoderLayerSaved, m.NumHiddenLayers)
 	e := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -51,9 +51,9 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 //	tokens [B,T] i32
 //	-> e [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:34 [fn.encoder].
+// Spec: specs/bart.toml:35 [fn.encoder].
 func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, tokens gpu.Tensor) gpu.Tensor {
-	// :37 @shared_tokens tokens -> w if=tie_word_embeddings else=@encoder_tokens
+	// :38 @shared_tokens tokens -> w if=tie_word_embeddings else=@encoder_tokens
 	var w_ gpu.Tensor
 	if m.TieWordEmbeddings {
 		w_ = m.sharedTokensStep(r, b, w.SharedTokens, tokens)
@@ -61,11 +61,11 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 		w_ = m.encoderTokensStep(r, b, w.EncoderTokens, tokens)
 	}
 
-	// :38 @input w -> x0 prefix=model.encoder.
+	// :39 @input w -> x0 prefix=model.encoder.
 	x0 := m.inputStep(r, b, w.Input, w_)
 	r.Free(w_)
 
-	// :39 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
+	// :40 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
 	e := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		nextE := m.encoderLayerStep(r, b, w.EncoderLayer[i], e)

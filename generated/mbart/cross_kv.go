@@ -18,13 +18,13 @@ type CrossKVSaved struct {
 //	-> k [B,Te,decoder_attention_heads,decoder_head_dim] act
 //	-> v [B,Te,decoder_attention_heads,decoder_head_dim] act
 //
-// Spec: specs/bart.toml:132 [fn.cross_kv].
+// Spec: specs/bart.toml:133 [fn.cross_kv].
 func (m *Model) crossKV(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *CrossKVSaved, e gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.E = r.Retain(e)
-	// :135 linear e -> k weight=k_proj.weight bias=k_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :136 linear e -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	k := r.LinearHeads(w.KProj, e, m.DecoderAttentionHeads)
 
-	// :136 linear e -> v weight=v_proj.weight bias=v_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :137 linear e -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	v := r.LinearHeads(w.VProj, e, m.DecoderAttentionHeads)
 	return k, v
 }
@@ -35,12 +35,12 @@ func (m *Model) crossKV(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *Cross
 //	-> k [B,Te,decoder_attention_heads,decoder_head_dim] act
 //	-> v [B,Te,decoder_attention_heads,decoder_head_dim] act
 //
-// Spec: specs/bart.toml:132 [fn.cross_kv].
+// Spec: specs/bart.toml:133 [fn.cross_kv].
 func (m *Model) crossKVStep(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, e gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :135 linear e -> k weight=k_proj.weight bias=k_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :136 linear e -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	k := r.LinearHeads(w.KProj, e, m.DecoderAttentionHeads)
 
-	// :136 linear e -> v weight=v_proj.weight bias=v_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :137 linear e -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	v := r.LinearHeads(w.VProj, e, m.DecoderAttentionHeads)
 	return k, v
 }

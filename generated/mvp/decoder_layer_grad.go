@@ -14,51 +14,51 @@ import (
 //	-> dx3 [B,T,hidden_size] act
 //	-> de [B,Te,hidden_size] act
 //
-// Spec: specs/bart.toml:91 [fn.decoder_layer].
+// Spec: specs/bart.toml:92 [fn.decoder_layer].
 func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, s *DecoderLayerSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :102 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// grad of :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	dxf, dFinalLayerNormWeight, dFinalLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.FinalLayerNorm.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
-	// grad of :102 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// grad of :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	r.AddGrad(w.FinalLayerNorm, dFinalLayerNormWeight)
 	r.Free(dFinalLayerNormWeight)
 
-	// grad of :102 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
+	// grad of :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
 	r.AddGrad(w.FinalLayerNormBias, dFinalLayerNormBias)
 	r.Free(dFinalLayerNormBias)
 
-	// grad of :100 @decoder_mlp x2 -> f
+	// grad of :101 @decoder_mlp x2 -> f
 	dx2 := m.decoderMLPGrad(r, b, w.DecoderMLP, &s.DecoderMLP, dxf)
 
-	// grad of :99 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
+	// grad of :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
 	dxc, dEncoderAttnLayerNormWeight, dEncoderAttnLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx2, s.X2M, s.X2R, w.EncoderAttnLayerNorm.Value, s.Xc)
 	r.Free(dxf, dx2, s.X2M, s.X2R, s.Xc)
 
-	// grad of :99 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
+	// grad of :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
 	r.AddGrad(w.EncoderAttnLayerNorm, dEncoderAttnLayerNormWeight)
 	r.Free(dEncoderAttnLayerNormWeight)
 
-	// grad of :99 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
+	// grad of :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
 	r.AddGrad(w.EncoderAttnLayerNormBias, dEncoderAttnLayerNormBias)
 	r.Free(dEncoderAttnLayerNormBias)
 
-	// grad of :97 @cross_attention x1 e -> c prefix=encoder_attn.
+	// grad of :98 @cross_attention x1 e -> c prefix=encoder_attn.
 	dx1, de := m.crossAttentionGrad(r, b, w.EncoderAttn, &s.EncoderAttn, dxc)
 
-	// grad of :96 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// grad of :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	dxa, dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxc, dx1, s.X1M, s.X1R, w.SelfAttnLayerNorm.Value, s.Xa)
 	r.Free(dxc, dx1, s.X1M, s.X1R, s.Xa)
 
-	// grad of :96 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// grad of :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	r.AddGrad(w.SelfAttnLayerNorm, dSelfAttnLayerNormWeight)
 	r.Free(dSelfAttnLayerNormWeight)
 
-	// grad of :96 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
+	// grad of :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
 	r.AddGrad(w.SelfAttnLayerNormBias, dSelfAttnLayerNormBias)
 	r.Free(dSelfAttnLayerNormBias)
 
-	// grad of :94 @decoder_attention x -> a prefix=self_attn.
+	// grad of :95 @decoder_attention x -> a prefix=self_attn.
 	dx := m.decoderAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dxa)
 
 	dx3 := kernels.AddAc19c1(r, dxa, dx)

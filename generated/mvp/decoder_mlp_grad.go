@@ -13,25 +13,25 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:159 [fn.decoder_mlp].
+// Spec: specs/bart.toml:160 [fn.decoder_mlp].
 func (m *Model) decoderMLPGrad(r *nn.Recorder, b *nn.Batch, w *DecoderMLPWeights, s *DecoderMLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :166 dropout o -> y p=dropout
+	// grad of :167 dropout o -> y p=dropout
 	do := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.Dropout)})
 	r.Free(s.YMask)
 
-	// grad of :165 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
+	// grad of :166 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
 	dd := r.LinearGrad(w.Fc2, s.D, do, gpu.Tensor{})
 	r.Free(s.D, do)
 
-	// grad of :164 dropout g -> d p=activation_dropout
+	// grad of :165 dropout g -> d p=activation_dropout
 	dg := r.DropoutGrad(dd, s.DMask, nn.DropoutGradAttrs{P: float32(m.ActivationDropout)})
 	r.Free(dd, s.DMask)
 
-	// grad of :163 act h -> g fn=activation_function
+	// grad of :164 act h -> g fn=activation_function
 	dh := kernels.ActGrad944078(r, dg, s.H, m.ActivationFunction)
 	r.Free(dg, s.H)
 
-	// grad of :162 linear x -> h weight=fc1.weight bias=fc1.bias out=decoder_ffn_dim
+	// grad of :163 linear x -> h weight=fc1.weight bias=fc1.bias out=decoder_ffn_dim
 	dx := r.LinearGrad(w.Fc, s.X, dh, gpu.Tensor{})
 	r.Free(s.X, dh)
 	return dx

@@ -12,9 +12,9 @@ import (
 //	dh [B,T,hidden_size] act
 //	-> de [B,Te,hidden_size] act
 //
-// Spec: specs/bart.toml:41 [fn.model].
+// Spec: specs/bart.toml:42 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) gpu.Tensor {
-	// grad of :46 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
+	// grad of :47 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
 	dx0 := r.Retain(dh)
 	var de gpu.Tensor
 	for i := m.DecoderLayers - 1; i >= 0; i-- {
@@ -24,11 +24,11 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 		de = r.SumInto(de, nextDe)
 	}
 
-	// grad of :45 @input w -> x0 prefix=model.decoder.
+	// grad of :46 @input w -> x0 prefix=model.decoder.
 	dw := m.inputGrad(r, b, w.Input, &s.Input, dx0)
 	r.Free(dx0)
 
-	// grad of :44 @shared_tokens tokens -> w if=tie_word_embeddings else=@decoder_tokens
+	// grad of :45 @shared_tokens tokens -> w if=tie_word_embeddings else=@decoder_tokens
 	if m.TieWordEmbeddings {
 		m.sharedTokensGrad(r, b, w.SharedTokens, &s.SharedTokens, dw)
 	} else {

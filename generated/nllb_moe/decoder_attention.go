@@ -37,35 +37,35 @@ func (c *Config) decoderAttentionState(a *nn.StateAlloc) DecoderAttentionState {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:113 [fn.decoder_attention].
+// Spec: specs/bart.toml:114 [fn.decoder_attention].
 func (m *Model) decoderAttention(r *nn.Recorder, b *nn.Batch, w *DecoderAttentionWeights, s *DecoderAttentionSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :116 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :117 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	q := r.LinearHeads(w.QProj, x, m.DecoderAttentionHeads)
 	s.Q = q
 
-	// :117 linear x -> k weight=k_proj.weight bias=k_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :118 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	k := r.LinearHeads(w.KProj, x, m.DecoderAttentionHeads)
 
-	// :118 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :119 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	v := r.LinearHeads(w.VProj, x, m.DecoderAttentionHeads)
 
-	// :119 cache k -> ks
+	// :120 cache k -> ks
 	ks := r.Cache(k)
 	s.Ks = ks
 	r.Free(k)
 
-	// :120 cache v -> vs
+	// :121 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :121 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
+	// :122 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
 	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :122 @decoder_out a -> y
+	// :123 @decoder_out a -> y
 	y := m.decoderOut(r, b, w.DecoderOut, &s.DecoderOut, a)
 	return y
 }
@@ -75,30 +75,30 @@ func (m *Model) decoderAttention(r *nn.Recorder, b *nn.Batch, w *DecoderAttentio
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:113 [fn.decoder_attention].
+// Spec: specs/bart.toml:114 [fn.decoder_attention].
 func (m *Model) decoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *DecoderAttentionWeights, st *DecoderAttentionState, x gpu.Tensor) gpu.Tensor {
-	// :116 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :117 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	q := r.LinearHeads(w.QProj, x, m.DecoderAttentionHeads)
 
-	// :117 linear x -> k weight=k_proj.weight bias=k_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :118 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	k := r.LinearHeads(w.KProj, x, m.DecoderAttentionHeads)
 
-	// :118 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :119 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	v := r.LinearHeads(w.VProj, x, m.DecoderAttentionHeads)
 
-	// :119 cache k -> ks
+	// :120 cache k -> ks
 	ks := r.CacheStep(b, &st.Ks, k)
 	r.Free(k)
 
-	// :120 cache v -> vs
+	// :121 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :121 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
+	// :122 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
 	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
 	r.Free(q, ks, vs, aLse)
 
-	// :122 @decoder_out a -> y
+	// :123 @decoder_out a -> y
 	y := m.decoderOutStep(r, b, w.DecoderOut, a)
 	r.Free(a)
 	return y

@@ -13,24 +13,24 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:104 [fn.encoder_attention].
+// Spec: specs/bart.toml:105 [fn.encoder_attention].
 func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAttentionWeights, s *EncoderAttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :111 @attention_out a -> y
+	// grad of :112 @attention_out a -> y
 	da := m.attentionOutGrad(r, b, w.AttentionOut, &s.AttentionOut, dy)
 
-	// grad of :110 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
+	// grad of :111 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
 	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
-	// grad of :109 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=num_attention_heads out=head_dim
+	// grad of :110 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	dx := r.LinearGrad(w.VProj, s.X, dv, gpu.Tensor{})
 	r.Free(dv)
 
-	// grad of :108 linear x -> k weight=k_proj.weight bias=k_proj.bias heads=num_attention_heads out=head_dim
+	// grad of :109 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	dx2 := r.LinearGrad(w.KProj, s.X, dk, dx)
 	r.Free(dk)
 
-	// grad of :107 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=num_attention_heads out=head_dim
+	// grad of :108 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	dx3 := r.LinearGrad(w.QProj, s.X, dq, dx2)
 	r.Free(s.X, dq)
 	return dx3

@@ -36,7 +36,7 @@ type AttentionOutWeights struct {
 
 func (c *Config) attentionOutWeights(b *nn.Builder) *AttentionOutWeights {
 	w := &AttentionOutWeights{}
-	w.OutProj = b.Linear(b.Normal("out_proj.weight", c.HiddenSize, c.HeadDim()*c.NumAttentionHeads), b.Zeros("out_proj.bias", c.HiddenSize))
+	w.OutProj = b.Linear(b.Normal("out_proj.weight", c.HiddenSize, c.HeadDim()*c.NumAttentionHeads), b.If(c.AttentionBias()).Zeros("out_proj.bias", c.HiddenSize))
 	return w
 }
 
@@ -50,9 +50,9 @@ type EncoderAttentionWeights struct {
 
 func (c *Config) encoderAttentionWeights(b *nn.Builder) *EncoderAttentionWeights {
 	w := &EncoderAttentionWeights{}
-	w.QProj = b.Linear(b.Normal("q_proj.weight", c.HeadDim()*c.NumAttentionHeads, c.HiddenSize), b.Zeros("q_proj.bias", c.HeadDim()*c.NumAttentionHeads))
-	w.KProj = b.Linear(b.Normal("k_proj.weight", c.HeadDim()*c.NumAttentionHeads, c.HiddenSize), b.Zeros("k_proj.bias", c.HeadDim()*c.NumAttentionHeads))
-	w.VProj = b.Linear(b.Normal("v_proj.weight", c.HeadDim()*c.NumAttentionHeads, c.HiddenSize), b.Zeros("v_proj.bias", c.HeadDim()*c.NumAttentionHeads))
+	w.QProj = b.Linear(b.Normal("q_proj.weight", c.HeadDim()*c.NumAttentionHeads, c.HiddenSize), b.If(c.AttentionBias()).Zeros("q_proj.bias", c.HeadDim()*c.NumAttentionHeads))
+	w.KProj = b.Linear(b.Normal("k_proj.weight", c.HeadDim()*c.NumAttentionHeads, c.HiddenSize), b.If(c.AttentionBias()).Zeros("k_proj.bias", c.HeadDim()*c.NumAttentionHeads))
+	w.VProj = b.Linear(b.Normal("v_proj.weight", c.HeadDim()*c.NumAttentionHeads, c.HiddenSize), b.If(c.AttentionBias()).Zeros("v_proj.bias", c.HeadDim()*c.NumAttentionHeads))
 	w.AttentionOut = c.attentionOutWeights(b)
 	return w
 }
@@ -182,7 +182,7 @@ type DecoderOutWeights struct {
 
 func (c *Config) decoderOutWeights(b *nn.Builder) *DecoderOutWeights {
 	w := &DecoderOutWeights{}
-	w.OutProj = b.Linear(b.Normal("out_proj.weight", c.HiddenSize, c.DecoderAttentionHeads*c.DecoderHeadDim()), b.Zeros("out_proj.bias", c.HiddenSize))
+	w.OutProj = b.Linear(b.Normal("out_proj.weight", c.HiddenSize, c.DecoderAttentionHeads*c.DecoderHeadDim()), b.If(c.AttentionBias()).Zeros("out_proj.bias", c.HiddenSize))
 	return w
 }
 
@@ -196,9 +196,9 @@ type DecoderAttentionWeights struct {
 
 func (c *Config) decoderAttentionWeights(b *nn.Builder) *DecoderAttentionWeights {
 	w := &DecoderAttentionWeights{}
-	w.QProj = b.Linear(b.Normal("q_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.Zeros("q_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
-	w.KProj = b.Linear(b.Normal("k_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.Zeros("k_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
-	w.VProj = b.Linear(b.Normal("v_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.Zeros("v_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
+	w.QProj = b.Linear(b.Normal("q_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.If(c.AttentionBias()).Zeros("q_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
+	w.KProj = b.Linear(b.Normal("k_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.If(c.AttentionBias()).Zeros("k_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
+	w.VProj = b.Linear(b.Normal("v_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.If(c.AttentionBias()).Zeros("v_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
 	w.DecoderOut = c.decoderOutWeights(b)
 	return w
 }
@@ -211,8 +211,8 @@ type CrossKVWeights struct {
 
 func (c *Config) crossKVWeights(b *nn.Builder) *CrossKVWeights {
 	w := &CrossKVWeights{}
-	w.KProj = b.Linear(b.Normal("k_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.Zeros("k_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
-	w.VProj = b.Linear(b.Normal("v_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.Zeros("v_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
+	w.KProj = b.Linear(b.Normal("k_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.If(c.AttentionBias()).Zeros("k_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
+	w.VProj = b.Linear(b.Normal("v_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.If(c.AttentionBias()).Zeros("v_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
 	return w
 }
 
@@ -225,7 +225,7 @@ type CrossAttentionWeights struct {
 
 func (c *Config) crossAttentionWeights(b *nn.Builder) *CrossAttentionWeights {
 	w := &CrossAttentionWeights{}
-	w.QProj = b.Linear(b.Normal("q_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.Zeros("q_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
+	w.QProj = b.Linear(b.Normal("q_proj.weight", c.DecoderAttentionHeads*c.DecoderHeadDim(), c.HiddenSize), b.If(c.AttentionBias()).Zeros("q_proj.bias", c.DecoderAttentionHeads*c.DecoderHeadDim()))
 	w.CrossKV = c.crossKVWeights(b)
 	w.DecoderOut = c.decoderOutWeights(b)
 	return w

@@ -70,6 +70,11 @@ func (c *Config) DecoderHeadDim() int {
 	return c.HiddenSize / c.DecoderAttentionHeads
 }
 
+// AttentionBias is true.
+func (c *Config) AttentionBias() bool {
+	return true
+}
+
 // EmbedScale is choose(scale_embedding, sqrt(hidden_size), 1.0).
 func (c *Config) EmbedScale() float64 {
 	return func() float64 {

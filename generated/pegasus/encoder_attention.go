@@ -24,27 +24,27 @@ type EncoderAttentionSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:104 [fn.encoder_attention].
+// Spec: specs/bart.toml:105 [fn.encoder_attention].
 func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentionWeights, s *EncoderAttentionSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :107 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=num_attention_heads out=head_dim
+	// :108 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 	s.Q = q
 
-	// :108 linear x -> k weight=k_proj.weight bias=k_proj.bias heads=num_attention_heads out=head_dim
+	// :109 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	k := r.LinearHeads(w.KProj, x, m.NumAttentionHeads)
 	s.K = k
 
-	// :109 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=num_attention_heads out=head_dim
+	// :110 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumAttentionHeads)
 	s.V = v
 
-	// :110 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
+	// :111 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
 	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :111 @attention_out a -> y
+	// :112 @attention_out a -> y
 	y := m.attentionOut(r, b, w.AttentionOut, &s.AttentionOut, a)
 	return y
 }
@@ -54,22 +54,22 @@ func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentio
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:104 [fn.encoder_attention].
+// Spec: specs/bart.toml:105 [fn.encoder_attention].
 func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAttentionWeights, x gpu.Tensor) gpu.Tensor {
-	// :107 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=num_attention_heads out=head_dim
+	// :108 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :108 linear x -> k weight=k_proj.weight bias=k_proj.bias heads=num_attention_heads out=head_dim
+	// :109 linear x -> k weight=k_proj.weight bias=k_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	k := r.LinearHeads(w.KProj, x, m.NumAttentionHeads)
 
-	// :109 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=num_attention_heads out=head_dim
+	// :110 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=num_attention_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumAttentionHeads)
 
-	// :110 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
+	// :111 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
 	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
 	r.Free(q, k, v, aLse)
 
-	// :111 @attention_out a -> y
+	// :112 @attention_out a -> y
 	y := m.attentionOutStep(r, b, w.AttentionOut, a)
 	r.Free(a)
 	return y

@@ -18,13 +18,13 @@ type EncoderTokensSaved struct {
 //	tokens [B,T] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:60 [fn.encoder_tokens].
+// Spec: specs/bart.toml:61 [fn.encoder_tokens].
 func (m *Model) encoderTokens(r *nn.Recorder, b *nn.Batch, w *EncoderTokensWeights, s *EncoderTokensSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :63 embed_padded tokens -> w weight=model.encoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// :64 embed_padded tokens -> w weight=model.encoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	w_ := r.EmbedPadded(w.EmbedTokens, tokens, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 
-	// :64 scale w -> y by=embed_scale
+	// :65 scale w -> y by=embed_scale
 	y := kernels.Scale(r, w_, float32(m.EmbedScale()))
 	r.Free(w_)
 	return y
@@ -35,12 +35,12 @@ func (m *Model) encoderTokens(r *nn.Recorder, b *nn.Batch, w *EncoderTokensWeigh
 //	tokens [B,T] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:60 [fn.encoder_tokens].
+// Spec: specs/bart.toml:61 [fn.encoder_tokens].
 func (m *Model) encoderTokensStep(r *nn.Recorder, b *nn.Batch, w *EncoderTokensWeights, tokens gpu.Tensor) gpu.Tensor {
-	// :63 embed_padded tokens -> w weight=model.encoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// :64 embed_padded tokens -> w weight=model.encoder.embed_tokens.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	w_ := r.EmbedPadded(w.EmbedTokens, tokens, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 
-	// :64 scale w -> y by=embed_scale
+	// :65 scale w -> y by=embed_scale
 	y := kernels.Scale(r, w_, float32(m.EmbedScale()))
 	r.Free(w_)
 	return y

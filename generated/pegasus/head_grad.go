@@ -12,9 +12,9 @@ import (
 //	dlogits [B,T,vocab_size] act
 //	-> dh [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:48 [fn.head].
+// Spec: specs/bart.toml:49 [fn.head].
 func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, dlogits gpu.Tensor) gpu.Tensor {
-	// grad of :51 linear h -> l weight=lm_head.weight out=vocab_size tied=model.shared.weight
+	// grad of :52 linear h -> l weight=lm_head.weight out=vocab_size tied=model.shared.weight
 	dh := r.LinearGrad(w.LMHead, s.H, dlogits, gpu.Tensor{})
 	r.Free(s.H)
 	return dh

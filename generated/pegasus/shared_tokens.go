@@ -18,13 +18,13 @@ type SharedTokensSaved struct {
 //	tokens [B,T] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:54 [fn.shared_tokens].
+// Spec: specs/bart.toml:55 [fn.shared_tokens].
 func (m *Model) sharedTokens(r *nn.Recorder, b *nn.Batch, w *SharedTokensWeights, s *SharedTokensSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :57 embed_padded tokens -> w weight=model.shared.weight|model.encoder.embed_tokens.weight|model.decoder.embed_tokens.weight|lm_head.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// :58 embed_padded tokens -> w weight=model.shared.weight|model.encoder.embed_tokens.weight|model.decoder.embed_tokens.weight|lm_head.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	w_ := r.EmbedPadded(w.Shared, tokens, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 
-	// :58 scale w -> y by=embed_scale
+	// :59 scale w -> y by=embed_scale
 	y := kernels.Scale(r, w_, float32(m.EmbedScale()))
 	r.Free(w_)
 	return y
@@ -35,12 +35,12 @@ func (m *Model) sharedTokens(r *nn.Recorder, b *nn.Batch, w *SharedTokensWeights
 //	tokens [B,T] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:54 [fn.shared_tokens].
+// Spec: specs/bart.toml:55 [fn.shared_tokens].
 func (m *Model) sharedTokensStep(r *nn.Recorder, b *nn.Batch, w *SharedTokensWeights, tokens gpu.Tensor) gpu.Tensor {
-	// :57 embed_padded tokens -> w weight=model.shared.weight|model.encoder.embed_tokens.weight|model.decoder.embed_tokens.weight|lm_head.weight rows=vocab_size cols=hidden_size padding=pad_token_id
+	// :58 embed_padded tokens -> w weight=model.shared.weight|model.encoder.embed_tokens.weight|model.decoder.embed_tokens.weight|lm_head.weight rows=vocab_size cols=hidden_size padding=pad_token_id
 	w_ := r.EmbedPadded(w.Shared, tokens, nn.EmbedPaddedAttrs{Rows: m.VocabSize, Cols: m.HiddenSize, Padding: m.PadTokenID})
 
-	// :58 scale w -> y by=embed_scale
+	// :59 scale w -> y by=embed_scale
 	y := kernels.Scale(r, w_, float32(m.EmbedScale()))
 	r.Free(w_)
 	return y

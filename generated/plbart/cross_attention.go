@@ -39,24 +39,24 @@ func (c *Config) crossAttentionState(a *nn.StateAlloc) CrossAttentionState {
 //	e [B,Te,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:124 [fn.cross_attention].
+// Spec: specs/bart.toml:125 [fn.cross_attention].
 func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWeights, s *CrossAttentionSaved, x, e gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :127 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :128 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	q := r.LinearHeads(w.QProj, x, m.DecoderAttentionHeads)
 	s.Q = q
 
-	// :128 @cross_kv e -> k v once=true
+	// :129 @cross_kv e -> k v once=true
 	k, v := m.crossKV(r, b, w.CrossKV, &s.CrossKV, e)
 	s.K = k
 	s.V = v
 
-	// :129 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
+	// :130 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
 	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :130 @decoder_out a -> y
+	// :131 @decoder_out a -> y
 	y := m.decoderOut(r, b, w.DecoderOut, &s.DecoderOut, a)
 	return y
 }
@@ -67,12 +67,12 @@ func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWei
 //	e [B,Te,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:124 [fn.cross_attention].
+// Spec: specs/bart.toml:125 [fn.cross_attention].
 func (m *Model) crossAttentionStep(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWeights, st *CrossAttentionState, x, e gpu.Tensor) gpu.Tensor {
-	// :127 linear x -> q weight=q_proj.weight bias=q_proj.bias heads=decoder_attention_heads out=decoder_head_dim
+	// :128 linear x -> q weight=q_proj.weight bias=q_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim
 	q := r.LinearHeads(w.QProj, x, m.DecoderAttentionHeads)
 
-	// :128 @cross_kv e -> k v once=true
+	// :129 @cross_kv e -> k v once=true
 	var k, v gpu.Tensor
 	if st.K.Fresh(b) {
 		freshK, freshV := m.crossKVStep(r, b, w.CrossKV, e)
@@ -83,11 +83,11 @@ func (m *Model) crossAttentionStep(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 		v = st.V.Kept()
 	}
 
-	// :129 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
+	// :130 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
 	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
 	r.Free(q, k, v, aLse)
 
-	// :130 @decoder_out a -> y
+	// :131 @decoder_out a -> y
 	y := m.decoderOutStep(r, b, w.DecoderOut, a)
 	r.Free(a)
 	return y

@@ -22,26 +22,26 @@ type DecoderMLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:159 [fn.decoder_mlp].
+// Spec: specs/bart.toml:160 [fn.decoder_mlp].
 func (m *Model) decoderMLP(r *nn.Recorder, b *nn.Batch, w *DecoderMLPWeights, s *DecoderMLPSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :162 linear x -> h weight=fc1.weight bias=fc1.bias out=decoder_ffn_dim
+	// :163 linear x -> h weight=fc1.weight bias=fc1.bias out=decoder_ffn_dim
 	h := r.Linear(w.Fc, x)
 	s.H = h
 
-	// :163 act h -> g fn=activation_function
+	// :164 act h -> g fn=activation_function
 	g_ := kernels.Act(r, h, m.ActivationFunction)
 
-	// :164 dropout g -> d p=activation_dropout
+	// :165 dropout g -> d p=activation_dropout
 	d, dMask := r.Dropout(g_, nn.DropoutAttrs{P: float32(m.ActivationDropout)})
 	s.D = d
 	s.DMask = dMask
 	r.Free(g_)
 
-	// :165 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
+	// :166 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
 	o := r.Linear(w.Fc2, d)
 
-	// :166 dropout o -> y p=dropout
+	// :167 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	s.YMask = yMask
 	r.Free(o)
@@ -53,24 +53,24 @@ func (m *Model) decoderMLP(r *nn.Recorder, b *nn.Batch, w *DecoderMLPWeights, s 
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:159 [fn.decoder_mlp].
+// Spec: specs/bart.toml:160 [fn.decoder_mlp].
 func (m *Model) decoderMLPStep(r *nn.Recorder, b *nn.Batch, w *DecoderMLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :162 linear x -> h weight=fc1.weight bias=fc1.bias out=decoder_ffn_dim
+	// :163 linear x -> h weight=fc1.weight bias=fc1.bias out=decoder_ffn_dim
 	h := r.Linear(w.Fc, x)
 
-	// :163 act h -> g fn=activation_function
+	// :164 act h -> g fn=activation_function
 	g_ := kernels.Act(r, h, m.ActivationFunction)
 	r.Free(h)
 
-	// :164 dropout g -> d p=activation_dropout
+	// :165 dropout g -> d p=activation_dropout
 	d, dMask := r.Dropout(g_, nn.DropoutAttrs{P: float32(m.ActivationDropout)})
 	r.Free(g_, dMask)
 
-	// :165 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
+	// :166 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
 	o := r.Linear(w.Fc2, d)
 	r.Free(d)
 
-	// :166 dropout o -> y p=dropout
+	// :167 dropout o -> y p=dropout
 	y, yMask := r.Dropout(o, nn.DropoutAttrs{P: float32(m.Dropout)})
 	r.Free(o, yMask)
 	return y

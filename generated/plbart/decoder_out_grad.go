@@ -12,13 +12,13 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> da [B,T,decoder_attention_heads*decoder_head_dim] act
 //
-// Spec: specs/bart.toml:144 [fn.decoder_out].
+// Spec: specs/bart.toml:145 [fn.decoder_out].
 func (m *Model) decoderOutGrad(r *nn.Recorder, b *nn.Batch, w *DecoderOutWeights, s *DecoderOutSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :148 dropout o -> y p=dropout
+	// grad of :149 dropout o -> y p=dropout
 	do := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.Dropout)})
 	r.Free(s.YMask)
 
-	// grad of :147 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size
+	// grad of :148 linear a -> o weight=out_proj.weight bias=out_proj.bias?attention_bias out=hidden_size
 	da := r.LinearGrad(w.OutProj, s.A, do, gpu.Tensor{})
 	r.Free(s.A, do)
 	return da

@@ -11,9 +11,9 @@ import (
 //
 //	de [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:34 [fn.encoder].
+// Spec: specs/bart.toml:35 [fn.encoder].
 func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *EncoderSaved, de gpu.Tensor) {
-	// grad of :39 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
+	// grad of :40 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
 	dx0 := r.Retain(de)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		nextDx0 := m.encoderLayerGrad(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], dx0)
@@ -21,11 +21,11 @@ func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *E
 		dx0 = nextDx0
 	}
 
-	// grad of :38 @input w -> x0 prefix=model.encoder.
+	// grad of :39 @input w -> x0 prefix=model.encoder.
 	dw := m.inputGrad(r, b, w.Input, &s.Input, dx0)
 	r.Free(dx0)
 
-	// grad of :37 @shared_tokens tokens -> w if=tie_word_embeddings else=@encoder_tokens
+	// grad of :38 @shared_tokens tokens -> w if=tie_word_embeddings else=@encoder_tokens
 	if m.TieWordEmbeddings {
 		m.sharedTokensGrad(r, b, w.SharedTokens, &s.SharedTokens, dw)
 	} else {

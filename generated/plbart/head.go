@@ -18,13 +18,13 @@ type HeadSaved struct {
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/bart.toml:48 [fn.head].
+// Spec: specs/bart.toml:49 [fn.head].
 func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, h gpu.Tensor) gpu.Tensor {
 	s.H = r.Retain(h)
-	// :51 linear h -> l weight=lm_head.weight out=vocab_size tied=model.shared.weight
+	// :52 linear h -> l weight=lm_head.weight out=vocab_size tied=model.shared.weight
 	l := r.Linear(w.LMHead, h)
 
-	// :52 fixed_bias l -> logits weight=final_logits_bias?
+	// :53 fixed_bias l -> logits weight=final_logits_bias?
 	logits := kernels.FixedBias(r, l, w.FinalLogitsBias.Value)
 	r.Free(l)
 	return logits
@@ -35,12 +35,12 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/bart.toml:48 [fn.head].
+// Spec: specs/bart.toml:49 [fn.head].
 func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tensor) gpu.Tensor {
-	// :51 linear h -> l weight=lm_head.weight out=vocab_size tied=model.shared.weight
+	// :52 linear h -> l weight=lm_head.weight out=vocab_size tied=model.shared.weight
 	l := r.Linear(w.LMHead, h)
 
-	// :52 fixed_bias l -> logits weight=final_logits_bias?
+	// :53 fixed_bias l -> logits weight=final_logits_bias?
 	logits := kernels.FixedBias(r, l, w.FinalLogitsBias.Value)
 	r.Free(l)
 	return logits

@@ -22,24 +22,24 @@ type InputSaved struct {
 //	w_ [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:72 [fn.input].
+// Spec: specs/bart.toml:73 [fn.input].
 func (m *Model) input(r *nn.Recorder, b *nn.Batch, w *InputWeights, s *InputSaved, w_ gpu.Tensor) gpu.Tensor {
-	// :75 positions -> pos offset=2
+	// :76 positions -> pos offset=2
 	pos := r.Positions(b, nn.PositionsAttrs{Offset: 2})
 	s.Pos = pos
 
-	// :76 embed pos -> p weight=embed_positions.weight rows=max_position_embeddings+2 cols=hidden_size
+	// :77 embed pos -> p weight=embed_positions.weight rows=max_position_embeddings+2 cols=hidden_size
 	p := r.Embed(w.EmbedPositions, pos)
 
-	// :77 add w p -> x
-	// :78 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
+	// :78 add w p -> x
+	// :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	x, nM, nR, n := kernels.AddLayerNorm84d554(r, w_, p, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
 	s.X = x
 	s.NM = nM
 	s.NR = nR
 	r.Free(p)
 
-	// :79 dropout n -> y p=dropout
+	// :80 dropout n -> y p=dropout
 	y, yMask := r.Dropout(n, nn.DropoutAttrs{P: float32(m.Dropout)})
 	s.YMask = yMask
 	r.Free(n)
@@ -51,21 +51,21 @@ func (m *Model) input(r *nn.Recorder, b *nn.Batch, w *InputWeights, s *InputSave
 //	w_ [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:72 [fn.input].
+// Spec: specs/bart.toml:73 [fn.input].
 func (m *Model) inputStep(r *nn.Recorder, b *nn.Batch, w *InputWeights, w_ gpu.Tensor) gpu.Tensor {
-	// :75 positions -> pos offset=2
+	// :76 positions -> pos offset=2
 	pos := r.Positions(b, nn.PositionsAttrs{Offset: 2})
 
-	// :76 embed pos -> p weight=embed_positions.weight rows=max_position_embeddings+2 cols=hidden_size
+	// :77 embed pos -> p weight=embed_positions.weight rows=max_position_embeddings+2 cols=hidden_size
 	p := r.Embed(w.EmbedPositions, pos)
 	r.Free(pos)
 
-	// :77 add w p -> x
-	// :78 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
+	// :78 add w p -> x
+	// :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	n := kernels.AddLayerNorm970c8e(r, w_, p, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
 	r.Free(p)
 
-	// :79 dropout n -> y p=dropout
+	// :80 dropout n -> y p=dropout
 	y, yMask := r.Dropout(n, nn.DropoutAttrs{P: float32(m.Dropout)})
 	r.Free(n, yMask)
 	return y

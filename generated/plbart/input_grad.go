@@ -13,25 +13,25 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:72 [fn.input].
+// Spec: specs/bart.toml:73 [fn.input].
 func (m *Model) inputGrad(r *nn.Recorder, b *nn.Batch, w *InputWeights, s *InputSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :79 dropout n -> y p=dropout
+	// grad of :80 dropout n -> y p=dropout
 	dn := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.Dropout)})
 	r.Free(s.YMask)
 
-	// grad of :78 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
+	// grad of :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	dx, dLayernormEmbeddingWeight, dLayernormEmbeddingBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayernormEmbedding.Value, s.X)
 	r.Free(dn, s.NM, s.NR, s.X)
 
-	// grad of :78 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
+	// grad of :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	r.AddGrad(w.LayernormEmbedding, dLayernormEmbeddingWeight)
 	r.Free(dLayernormEmbeddingWeight)
 
-	// grad of :78 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
+	// grad of :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	r.AddGrad(w.LayernormEmbeddingBias, dLayernormEmbeddingBias)
 	r.Free(dLayernormEmbeddingBias)
 
-	// grad of :76 embed pos -> p weight=embed_positions.weight rows=max_position_embeddings+2 cols=hidden_size
+	// grad of :77 embed pos -> p weight=embed_positions.weight rows=max_position_embeddings+2 cols=hidden_size
 	r.EmbedGrad(w.EmbedPositions, s.Pos, dx)
 	r.Free(s.Pos)
 	return dx

@@ -13,25 +13,25 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:150 [fn.mlp].
+// Spec: specs/bart.toml:151 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :157 dropout o -> y p=dropout
+	// grad of :158 dropout o -> y p=dropout
 	do := r.DropoutGrad(dy, s.YMask, nn.DropoutGradAttrs{P: float32(m.Dropout)})
 	r.Free(s.YMask)
 
-	// grad of :156 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
+	// grad of :157 linear d -> o weight=fc2.weight bias=fc2.bias out=hidden_size
 	dd := r.LinearGrad(w.Fc2, s.D, do, gpu.Tensor{})
 	r.Free(s.D, do)
 
-	// grad of :155 dropout g -> d p=activation_dropout
+	// grad of :156 dropout g -> d p=activation_dropout
 	dg := r.DropoutGrad(dd, s.DMask, nn.DropoutGradAttrs{P: float32(m.ActivationDropout)})
 	r.Free(dd, s.DMask)
 
-	// grad of :154 act h -> g fn=activation_function
+	// grad of :155 act h -> g fn=activation_function
 	dh := kernels.ActGrad944078(r, dg, s.H, m.ActivationFunction)
 	r.Free(dg, s.H)
 
-	// grad of :153 linear x -> h weight=fc1.weight bias=fc1.bias out=intermediate_size
+	// grad of :154 linear x -> h weight=fc1.weight bias=fc1.bias out=intermediate_size
 	dx := r.LinearGrad(w.Fc, s.X, dh, gpu.Tensor{})
 	r.Free(s.X, dh)
 	return dx

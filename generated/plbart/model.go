@@ -35,9 +35,9 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	e [B,Te,hidden_size] act
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:41 [fn.model].
+// Spec: specs/bart.toml:42 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens, e gpu.Tensor) gpu.Tensor {
-	// :44 @shared_tokens tokens -> w if=tie_word_embeddings else=@decoder_tokens
+	// :45 @shared_tokens tokens -> w if=tie_word_embeddings else=@decoder_tokens
 	var w_ gpu.Tensor
 	if m.TieWordEmbeddings {
 		w_ = m.sharedTokens(r, b, w.SharedTokens, &s.SharedTokens, tokens)
@@ -45,11 +45,11 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 		w_ = m.decoderTokens(r, b, w.DecoderTokens, &s.DecoderTokens, tokens)
 	}
 
-	// :45 @input w -> x0 prefix=model.decoder.
+	// :46 @input w -> x0 prefix=model.decoder.
 	x0 := m.input(r, b, w.Input, &s.Input, w_)
 	r.Free(w_)
 
-	// :46 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
+	// :47 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
 	s.DecoderLayer = make([]DecoderLayerSaved, m.DecoderLayers)
 	h := r.Retain(x0)
 	for i := range m.DecoderLayers {
@@ -67,9 +67,9 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	e [B,Te,hidden_size] act
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/bart.toml:41 [fn.model].
+// Spec: specs/bart.toml:42 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens, e gpu.Tensor) gpu.Tensor {
-	// :44 @shared_tokens tokens -> w if=tie_word_embeddings else=@decoder_tokens
+	// :45 @shared_tokens tokens -> w if=tie_word_embeddings else=@decoder_tokens
 	var w_ gpu.Tensor
 	if m.TieWordEmbeddings {
 		w_ = m.sharedTokensStep(r, b, w.SharedTokens, tokens)
@@ -77,11 +77,11 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 		w_ = m.decoderTokensStep(r, b, w.DecoderTokens, tokens)
 	}
 
-	// :45 @input w -> x0 prefix=model.decoder.
+	// :46 @input w -> x0 prefix=model.decoder.
 	x0 := m.inputStep(r, b, w.Input, w_)
 	r.Free(w_)
 
-	// :46 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
+	// :47 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
 	h := r.Retain(x0)
 	for i := range m.DecoderLayers {
 		nextH := m.decoderLayerStep(r, b, w.DecoderLayer[i], &st.DecoderLayer[i], h, e)
