@@ -216,10 +216,16 @@ func (m *merger) merge(base string) {
 	}
 	for _, p := range m.f.Packages {
 		p.Pos = m.pos("package")
-		if p.ModelType == "" {
+		types := p.ModelTypes
+		if p.ModelType != "" {
+			types = append(types, p.ModelType)
+		}
+		if len(types) == 0 {
 			m.fail(p.Pos, "package without model_type")
 		}
-		m.arch.Packages = append(m.arch.Packages, p)
+		for _, t := range types {
+			m.arch.Packages = append(m.arch.Packages, Package{ModelType: t, Config: p.Config, Rename: p.Rename, Pos: p.Pos})
+		}
 	}
 	for _, name := range m.inOrder("config", keys(m.f.Config)) {
 		m.config(name, m.f.Config[name])

@@ -72,10 +72,11 @@ func (a *Arch) Fn(name string) *Fn {
 
 // Package is a model_type whose config.json and tensors hold the architecture inside something larger.
 type Package struct {
-	ModelType string   `toml:"model_type"`
-	Config    string   `toml:"config"` // key of the nested configuration, "" when it is the file itself
-	Rename    []string `toml:"rename"` // "from -> to": beginnings of tensor names that the package spells otherwise
-	Pos       Pos      `toml:"-"`
+	ModelType  string   `toml:"model_type"`
+	ModelTypes []string `toml:"model_types"` // or several that differ in nothing else; merged into one Package each
+	Config     string   `toml:"config"`      // key of the nested configuration, "" when it is the file itself
+	Rename     []string `toml:"rename"`      // "from -> to": parts of tensor names that the package spells otherwise
+	Pos        Pos      `toml:"-"`
 }
 
 // ConfigVar is one value of the configuration: where config.json keeps it and what stands in when it does not.

@@ -38,16 +38,18 @@ type Arch struct {
 var ErrNoDecoding = errors.New("this configuration cannot decode step by step")
 
 // Package is a model_type whose text part is an architecture: a multimodal package, or an alias with other
-// names.
+// names. It stands with the architecture that such packages usually hold; a nested model_type that belongs to
+// another architecture picks that one, under the names of the package.
 type Package struct {
 	ModelType  string
 	ConfigPath string // of the text configuration inside config.json; "" is the top
-	// Rename gives the beginnings of tensor names that the package spells otherwise. Every one that matches a name is a
-	// spelling of it, the first the preferred one; a name that none matches stays as it is.
+	// Rename gives the parts of tensor names that the package spells otherwise. Every rule whose From begins a name gives
+	// a spelling of it, the first the preferred one; a name that none begins stays as it is. Rules whose From begins
+	// with a dot then replace it in every spelling, wherever it is.
 	Rename []Rename
 }
 
-// Rename replaces the beginning From of a tensor name by To.
+// Rename replaces the part From of a tensor name by To.
 type Rename struct{ From, To string }
 
 // Model is a graph with its parameters. The recording methods append to r and report errors through r.Err.

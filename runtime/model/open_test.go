@@ -109,7 +109,8 @@ func TestOpenErrors(t *testing.T) {
 }
 
 func TestSpellings(t *testing.T) {
-	r := &resolved{rename: []Rename{{"model.", "language_model.model."}, {"model.", "model.text."}}}
+	r := &resolved{rename: []Rename{{"model.", "language_model.model."}, {"model.", "model.text."},
+		{".q_proj.", ".to_q."}}}
 	for _, tt := range []struct {
 		name string
 		in   []string
@@ -118,6 +119,8 @@ func TestSpellings(t *testing.T) {
 		{"renamed", []string{"model.a"}, []string{"language_model.model.a", "model.text.a"}},
 		{"kept", []string{"lm_head"}, []string{"lm_head"}},
 		{"tied", []string{"model.a", "lm_head"}, []string{"language_model.model.a", "model.text.a", "lm_head"}},
+		{"inside", []string{"model.0.q_proj.weight", "x.q_proj.bias"}, []string{"language_model.model.0.to_q.weight",
+			"model.text.0.to_q.weight", "x.to_q.bias"}},
 		{"once", []string{"model.a", "model.a"}, []string{"language_model.model.a", "model.text.a"}},
 	} {
 		if diff := cmp.Diff(tt.want, r.spellings(tt.in)); diff != "" {

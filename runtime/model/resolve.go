@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -19,7 +20,8 @@ type resolved struct {
 // belongs to the package.
 var packageKeys = [...]string{"tie_word_embeddings"}
 
-// resolve finds the architecture of a configuration by its model_type.
+// resolve finds the architecture of a configuration by its model_type, and in a package by that of its text
+// part.
 //
 // Errors: no model_type; one that no architecture has, with those whose names are near; two architectures
 // with it.
@@ -30,20 +32,18 @@ func resolve(root *hfconfig.File, archs []*Arch) (*resolved, error) {
 	}
 	var found []*resolved
 	for _, a := range archs {
-		for _, t := range a.ModelTypes {
-			if t == mt {
-				found = append(found, &resolved{arch: a, cfg: root})
-			}
+		if slices.Contains(a.ModelTypes, mt) {
+			found = append(found, &resolved{arch: a, cfg: root})
 		}
 		for _, p := range a.Packages {
 			if p.ModelType != mt {
 				continue
 			}
-			cfg := root
-			if root.Has(p.ConfigPath) { // older configurations of a package keep its text part at the top
-				cfg = root.SubOver(p.ConfigPath, packageKeys[:]...)
+			r, err := unpack(root, a, p, archs)
+			if err != nil {
+				return nil, err
 			}
-			found = append(found, &resolved{a, cfg, p.Rename})
+			found = append(found, r)
 		}
 	}
 	switch len(found) {
@@ -55,6 +55,26 @@ func resolve(root *hfconfig.File, archs []*Arch) (*resolved, error) {
 	}
 	return nil, fmt.Errorf("%s: model_type %q belongs to %s and to %s", root.Name(), mt, found[0].arch.Name,
 		found[1].arch.Name)
+}
+
+// unpack gives the graph inside the package p of the architecture a: a itself, or the one whose model_type the
+// text part has.
+func unpack(root *hfconfig.File, a *Arch, p Package, archs []*Arch) (*resolved, error) {
+	if !root.Has(p.ConfigPath) { // older configurations of a package keep its text part at the top
+		return &resolved{a, root, p.Rename}, nil
+	}
+	cfg := root.SubOver(p.ConfigPath, packageKeys[:]...)
+	inner := cfg.StringOr("", "model_type")
+	if inner == "" || inner == p.ModelType || slices.Contains(a.ModelTypes, inner) {
+		return &resolved{a, cfg, p.Rename}, nil
+	}
+	for _, other := range archs {
+		if slices.Contains(other.ModelTypes, inner) {
+			return &resolved{other, cfg, p.Rename}, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: %s.model_type %q of a %s is no known architecture%s", root.Name(), p.ConfigPath,
+		inner, p.ModelType, near(inner, archs))
 }
 
 // near lists model types that share the beginning of mt.
@@ -88,10 +108,13 @@ func ModelTypes(archs []*Arch) []string {
 // spellings returns the names that a tensor may have in a checkpoint, the preferred one first.
 func (r *resolved) spellings(names []string) []string {
 	var list []string
-	seen := map[string]bool{}
 	add := func(s string) {
-		if !seen[s] {
-			seen[s] = true
+		for _, re := range r.rename {
+			if strings.HasPrefix(re.From, ".") {
+				s = strings.ReplaceAll(s, re.From, re.To)
+			}
+		}
+		if !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
