@@ -53,7 +53,9 @@ import (
 	"github.com/vulcast/vulcast/generated/glm4"
 	"github.com/vulcast/vulcast/generated/glm4_moe"
 	"github.com/vulcast/vulcast/generated/glm4_moe_lite"
+	"github.com/vulcast/vulcast/generated/glm4v_text"
 	"github.com/vulcast/vulcast/generated/glm_moe_dsa"
+	"github.com/vulcast/vulcast/generated/glm_ocr_text"
 	"github.com/vulcast/vulcast/generated/gpt2"
 	"github.com/vulcast/vulcast/generated/gpt_bigcode"
 	"github.com/vulcast/vulcast/generated/gpt_neo"
@@ -94,6 +96,7 @@ import (
 	"github.com/vulcast/vulcast/generated/mistral"
 	"github.com/vulcast/vulcast/generated/mistral4"
 	"github.com/vulcast/vulcast/generated/mixtral"
+	"github.com/vulcast/vulcast/generated/mllama_text_model"
 	"github.com/vulcast/vulcast/generated/modernbert"
 	"github.com/vulcast/vulcast/generated/modernbert_decoder"
 	"github.com/vulcast/vulcast/generated/mpnet"
@@ -111,6 +114,7 @@ import (
 	"github.com/vulcast/vulcast/generated/open_llama"
 	"github.com/vulcast/vulcast/generated/openai_gpt"
 	"github.com/vulcast/vulcast/generated/opt"
+	"github.com/vulcast/vulcast/generated/paddleocr_vl_text"
 	"github.com/vulcast/vulcast/generated/pegasus"
 	"github.com/vulcast/vulcast/generated/persimmon"
 	"github.com/vulcast/vulcast/generated/phi"
@@ -121,6 +125,7 @@ import (
 	"github.com/vulcast/vulcast/generated/qwen3"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
 	"github.com/vulcast/vulcast/generated/qwen3_next"
+	"github.com/vulcast/vulcast/generated/qwen3_vl_moe_text"
 	"github.com/vulcast/vulcast/generated/rembert"
 	"github.com/vulcast/vulcast/generated/roberta"
 	"github.com/vulcast/vulcast/generated/roberta_prelayernorm"
@@ -198,7 +203,9 @@ func All() []*model.Arch {
 		glm4.Arch(),
 		glm4_moe.Arch(),
 		glm4_moe_lite.Arch(),
+		glm4v_text.Arch(),
 		glm_moe_dsa.Arch(),
+		glm_ocr_text.Arch(),
 		gpt2.Arch(),
 		gpt_bigcode.Arch(),
 		gpt_neo.Arch(),
@@ -239,6 +246,7 @@ func All() []*model.Arch {
 		mistral.Arch(),
 		mistral4.Arch(),
 		mixtral.Arch(),
+		mllama_text_model.Arch(),
 		modernbert.Arch(),
 		modernbert_decoder.Arch(),
 		mpnet.Arch(),
@@ -256,6 +264,7 @@ func All() []*model.Arch {
 		open_llama.Arch(),
 		openai_gpt.Arch(),
 		opt.Arch(),
+		paddleocr_vl_text.Arch(),
 		pegasus.Arch(),
 		persimmon.Arch(),
 		phi.Arch(),
@@ -266,6 +275,7 @@ func All() []*model.Arch {
 		qwen3.Arch(),
 		qwen3_moe.Arch(),
 		qwen3_next.Arch(),
+		qwen3_vl_moe_text.Arch(),
 		rembert.Arch(),
 		roberta.Arch(),
 		roberta_prelayernorm.Arch(),

@@ -23,25 +23,25 @@ type ExpertsSaved struct {
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/aria_text.toml:26 [fn.experts].
+// Spec: specs/aria_text.toml:32 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :29 expert_linear_in x plan -> gu weight=fc1.weight:t experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :35 expert_linear_in x plan -> gu weight=fc1.weight:t experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.Fc, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :30 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// :36 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.MoEIntermediateSize, m.MoEIntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	s.G = g_
 	s.U = u
 	r.Free(gu)
 
-	// :31 glu g u -> p fn=expert_act
+	// :37 glu g u -> p fn=expert_act
 	p := kernels.GLU(r, g_, u, m.ExpertAct())
 	s.P = p
 
-	// :32 expert_linear p plan -> y weight=fc2.weight:t experts=num_local_experts out=hidden_size
+	// :38 expert_linear p plan -> y weight=fc2.weight:t experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.Fc2, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
@@ -52,21 +52,21 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/aria_text.toml:26 [fn.experts].
+// Spec: specs/aria_text.toml:32 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :29 expert_linear_in x plan -> gu weight=fc1.weight:t experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :35 expert_linear_in x plan -> gu weight=fc1.weight:t experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.Fc, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :30 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// :36 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.MoEIntermediateSize, m.MoEIntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	r.Free(gu)
 
-	// :31 glu g u -> p fn=expert_act
+	// :37 glu g u -> p fn=expert_act
 	p := kernels.GLU(r, g_, u, m.ExpertAct())
 	r.Free(g_, u)
 
-	// :32 expert_linear p plan -> y weight=fc2.weight:t experts=num_local_experts out=hidden_size
+	// :38 expert_linear p plan -> y weight=fc2.weight:t experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.Fc2, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y

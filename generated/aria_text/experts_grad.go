@@ -13,21 +13,21 @@ import (
 //	dy [B,T,num_experts_per_tok,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/aria_text.toml:26 [fn.experts].
+// Spec: specs/aria_text.toml:32 [fn.experts].
 func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :32 expert_linear p plan -> y weight=fc2.weight:t experts=num_local_experts out=hidden_size
+	// grad of :38 expert_linear p plan -> y weight=fc2.weight:t experts=num_local_experts out=hidden_size
 	dp := r.ExpertLinearGrad(w.Fc2, nil, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :31 glu g u -> p fn=expert_act
+	// grad of :37 glu g u -> p fn=expert_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.ExpertAct())
 	r.Free(dp, s.G, s.U)
 
-	// grad of :30 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// grad of :36 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	dgu := r.Concat([]gpu.Tensor{dg, du}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dg, du)
 
-	// grad of :29 expert_linear_in x plan -> gu weight=fc1.weight:t experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// grad of :35 expert_linear_in x plan -> gu weight=fc1.weight:t experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	dx := r.ExpertLinearInGrad(w.Fc, nil, s.X, s.Plan, dgu)
 	r.Free(s.X, s.Plan, dgu)
 	return dx

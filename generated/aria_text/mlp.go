@@ -17,9 +17,9 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/aria_text.toml:15 [fn.mlp].
+// Spec: specs/aria_text.toml:21 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
-	// :18 @shared_moe x -> y
+	// :24 @shared_moe x -> y
 	y := m.sharedMoE(r, b, w.SharedMoE, &s.SharedMoE, x)
 	return y
 }
@@ -29,9 +29,9 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/aria_text.toml:15 [fn.mlp].
+// Spec: specs/aria_text.toml:21 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :18 @shared_moe x -> y
+	// :24 @shared_moe x -> y
 	y := m.sharedMoEStep(r, b, w.SharedMoE, x)
 	return y
 }

@@ -12,9 +12,9 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/aria_text.toml:15 [fn.mlp].
+// Spec: specs/aria_text.toml:21 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :18 @shared_moe x -> y
+	// grad of :24 @shared_moe x -> y
 	dx := m.sharedMoEGrad(r, b, w.SharedMoE, &s.SharedMoE, dy)
 	return dx
 }

@@ -19,13 +19,13 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/aria_text.toml:20 [fn.router].
+// Spec: specs/aria_text.toml:26 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :23 linear x -> logits weight=router.weight out=num_local_experts
+	// :29 linear x -> logits weight=router.weight out=num_local_experts
 	logits := r.Linear(w.Router, x)
 
-	// :24 @best logits -> w index
+	// :30 @best logits -> w index
 	w_, index := m.best(r, b, &s.Best, logits)
 	r.Free(logits)
 	return w_, index
@@ -37,12 +37,12 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/aria_text.toml:20 [fn.router].
+// Spec: specs/aria_text.toml:26 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :23 linear x -> logits weight=router.weight out=num_local_experts
+	// :29 linear x -> logits weight=router.weight out=num_local_experts
 	logits := r.Linear(w.Router, x)
 
-	// :24 @best logits -> w index
+	// :30 @best logits -> w index
 	w_, index := m.bestStep(r, b, logits)
 	r.Free(logits)
 	return w_, index

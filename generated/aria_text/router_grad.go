@@ -12,12 +12,12 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/aria_text.toml:20 [fn.router].
+// Spec: specs/aria_text.toml:26 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :24 @best logits -> w index
+	// grad of :30 @best logits -> w index
 	dlogits := m.bestGrad(r, b, &s.Best, dw)
 
-	// grad of :23 linear x -> logits weight=router.weight out=num_local_experts
+	// grad of :29 linear x -> logits weight=router.weight out=num_local_experts
 	dx := r.LinearGrad(w.Router, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx

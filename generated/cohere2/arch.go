@@ -19,7 +19,11 @@ func Arch() *model.Arch {
 		Name:       "cohere2",
 		Kind:       model.Causal,
 		ModelTypes: []string{"cohere2"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "aya_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
+			{ModelType: "cohere2_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

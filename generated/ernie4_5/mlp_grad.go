@@ -13,21 +13,21 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:75 [fn.mlp].
+// Spec: specs/llama.toml:97 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :81 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// grad of :103 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	dp := r.LinearGrad(w.DownProj, s.P, dy, gpu.Tensor{})
 	r.Free(s.P)
 
-	// grad of :80 glu g u -> p fn=hidden_act
+	// grad of :102 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :79 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size
+	// grad of :101 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size
 	dx := r.LinearGrad(w.UpProj, s.X, du, gpu.Tensor{})
 	r.Free(du)
 
-	// grad of :78 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=intermediate_size
+	// grad of :100 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=intermediate_size
 	dx2 := r.LinearGrad(w.GateProj, s.X, dg, dx)
 	r.Free(s.X, dg)
 	return dx2

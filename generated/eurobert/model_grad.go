@@ -12,17 +12,17 @@ import (
 //
 //	dh [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:29 [fn.model].
+// Spec: specs/llama.toml:51 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :35 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// grad of :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
 	dxn, dModelNormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
-	// grad of :35 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// grad of :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
 	r.AddGrad(w.Norm, dModelNormWeight)
 	r.Free(dModelNormWeight)
 
-	// grad of :34 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// grad of :56 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		nextDx0 := m.layerGrad(r, b, w.Layer[i], &s.Layer[i], dx0)
@@ -31,7 +31,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	}
 	r.Free(dxn)
 
-	// grad of :32 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// grad of :54 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	r.EmbedGrad(w.EmbedTokens, s.Tokens, dx0)
 	r.Free(s.Tokens, dx0)
 }

@@ -19,16 +19,16 @@ type QKVSaved struct {
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:68 [fn.qkv].
+// Spec: specs/llama.toml:90 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :71 linear x -> q weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :93 linear x -> q weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :72 linear x -> k weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :94 linear x -> k weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 
-	// :73 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :95 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 	return q, k, v
 }
@@ -40,15 +40,15 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:68 [fn.qkv].
+// Spec: specs/llama.toml:90 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :71 linear x -> q weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :93 linear x -> q weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :72 linear x -> k weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :94 linear x -> k weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 
-	// :73 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :95 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 	return q, k, v
 }

@@ -19,8 +19,11 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "exaone4",
 		Kind:       model.Causal,
-		ModelTypes: []string{"exaone4"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		ModelTypes: []string{"exaone4", "exaone4_5_text"},
+		Packages: []model.Package{
+			{ModelType: "exaone4_5", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

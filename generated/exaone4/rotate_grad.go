@@ -14,9 +14,9 @@ import (
 //	-> dq [B,T,num_attention_heads,head_dim] act
 //	-> dk [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:62 [fn.rotate].
+// Spec: specs/llama.toml:84 [fn.rotate].
 func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, dqr, dkr gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :66 rope k cs -> kr interleaved=rope_pairs if=rotates
+	// grad of :88 rope k cs -> kr interleaved=rope_pairs if=rotates
 	var dk gpu.Tensor
 	if m.Rotates(i) {
 		dk = r.RotateBack(dkr, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
@@ -24,7 +24,7 @@ func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, d
 		dk = r.Retain(dkr)
 	}
 
-	// grad of :65 rope q cs -> qr interleaved=rope_pairs if=rotates
+	// grad of :87 rope q cs -> qr interleaved=rope_pairs if=rotates
 	var dq gpu.Tensor
 	if m.Rotates(i) {
 		dq = r.RotateBack(dqr, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})

@@ -12,9 +12,9 @@ import (
 //	dlogits [B,T,vocab_size] act
 //	-> dh [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:37 [fn.head].
+// Spec: specs/llama.toml:59 [fn.head].
 func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, dlogits gpu.Tensor) gpu.Tensor {
-	// grad of :40 linear h -> logits weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
+	// grad of :62 linear h -> logits weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
 	dh := r.LinearGrad(w.LMHead, s.H, dlogits, gpu.Tensor{})
 	r.Free(s.H)
 	return dh

@@ -36,20 +36,20 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:15 [fn.model].
+// Spec: specs/gemma.toml:21 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :18 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :24 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :19 scale e -> x0 by=sqrt(hidden_size)
+	// :25 scale e -> x0 by=sqrt(hidden_size)
 	x0 := kernels.Scale(r, e, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(e)
 
-	// :20 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :26 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :21 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -60,7 +60,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :22 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNormOffset(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 	return h
@@ -71,19 +71,19 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:15 [fn.model].
+// Spec: specs/gemma.toml:21 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :18 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :24 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :19 scale e -> x0 by=sqrt(hidden_size)
+	// :25 scale e -> x0 by=sqrt(hidden_size)
 	x0 := kernels.Scale(r, e, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(e)
 
-	// :20 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :26 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :21 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		nextXn := m.layerStep(r, b, w.Layer[i], &st.Layer[i], xn, cs)
@@ -92,7 +92,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :22 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	h := kernels.RMSNormOffset6a0a11(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h

@@ -21,22 +21,22 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:75 [fn.mlp].
+// Spec: specs/llama.toml:97 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :78 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=intermediate_size
+	// :100 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=intermediate_size
 	g_ := r.Linear(w.GateProj, x)
 	s.G = g_
 
-	// :79 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size
+	// :101 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size
 	u := r.Linear(w.UpProj, x)
 	s.U = u
 
-	// :80 glu g u -> p fn=hidden_act
+	// :102 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :81 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// :103 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	return y
 }
@@ -46,19 +46,19 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:75 [fn.mlp].
+// Spec: specs/llama.toml:97 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :78 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=intermediate_size
+	// :100 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=intermediate_size
 	g_ := r.Linear(w.GateProj, x)
 
-	// :79 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size
+	// :101 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=intermediate_size
 	u := r.Linear(w.UpProj, x)
 
-	// :80 glu g u -> p fn=hidden_act
+	// :102 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :81 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// :103 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	r.Free(p)
 	return y

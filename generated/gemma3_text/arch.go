@@ -20,7 +20,10 @@ func Arch() *model.Arch {
 		Name:       "gemma3_text",
 		Kind:       model.Causal,
 		ModelTypes: []string{"gemma3_text"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "gemma3", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

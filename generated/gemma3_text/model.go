@@ -36,27 +36,27 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/gemma3_text.toml:19 [fn.model].
+// Spec: specs/gemma3_text.toml:25 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :22 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :28 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :23 scale e -> x0 by=sqrt(hidden_size)
+	// :29 scale e -> x0 by=sqrt(hidden_size)
 	x0 := kernels.Scale(r, e, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(e)
 
-	// :24 rope_table -> cf params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :30 rope_table -> cf params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cf := r.RopeTable(b, m.modelCf)
 
-	// :25 rope_table -> cl params=rope_local dim=head_dim theta=rope_local_base_freq max=max_position_embeddings
+	// :31 rope_table -> cl params=rope_local dim=head_dim theta=rope_local_base_freq max=max_position_embeddings
 	cl := r.RopeTable(b, m.modelCl)
 
-	// :26 concat cf cl -> cs
+	// :32 concat cf cl -> cs
 	cs := r.Concat([]gpu.Tensor{cf, cl}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(cf, cl)
 
-	// :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :33 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -67,7 +67,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :34 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNormOffset(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 	return h
@@ -78,26 +78,26 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/gemma3_text.toml:19 [fn.model].
+// Spec: specs/gemma3_text.toml:25 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :22 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :28 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :23 scale e -> x0 by=sqrt(hidden_size)
+	// :29 scale e -> x0 by=sqrt(hidden_size)
 	x0 := kernels.Scale(r, e, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(e)
 
-	// :24 rope_table -> cf params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :30 rope_table -> cf params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cf := r.RopeTable(b, m.modelCf)
 
-	// :25 rope_table -> cl params=rope_local dim=head_dim theta=rope_local_base_freq max=max_position_embeddings
+	// :31 rope_table -> cl params=rope_local dim=head_dim theta=rope_local_base_freq max=max_position_embeddings
 	cl := r.RopeTable(b, m.modelCl)
 
-	// :26 concat cf cl -> cs
+	// :32 concat cf cl -> cs
 	cs := r.Concat([]gpu.Tensor{cf, cl}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(cf, cl)
 
-	// :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :33 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		nextXn := m.layerStep(r, b, w.Layer[i], &st.Layer[i], i, xn, cs)
@@ -106,7 +106,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :34 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	h := kernels.RMSNormOffset6a0a11(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h

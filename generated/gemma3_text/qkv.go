@@ -24,25 +24,25 @@ type QKVSaved struct {
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/gemma3_text.toml:37 [fn.qkv].
+// Spec: specs/gemma3_text.toml:43 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :40 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :46 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 	s.Q0 = q0
 
-	// :41 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :47 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 	s.K0 = k0
 
-	// :42 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :48 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
-	// :43 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
+	// :49 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
 	qR, q := kernels.RMSNormOffset(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	s.QR = qR
 
-	// :44 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
+	// :50 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
 	kR, k := kernels.RMSNormOffset(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	s.KR = kR
 	return q, k, v
@@ -55,22 +55,22 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/gemma3_text.toml:37 [fn.qkv].
+// Spec: specs/gemma3_text.toml:43 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :40 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :46 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :41 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :47 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 
-	// :42 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :48 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
-	// :43 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
+	// :49 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
 	q := kernels.RMSNormOffset6a0a11(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
-	// :44 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
+	// :50 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
 	k := kernels.RMSNormOffset6a0a11(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 	return q, k, v

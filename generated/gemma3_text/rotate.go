@@ -20,9 +20,9 @@ type RotateSaved struct {
 //	-> qr [B,T,num_attention_heads,head_dim] act
 //	-> kr [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/gemma3_text.toml:30 [fn.rotate].
+// Spec: specs/gemma3_text.toml:36 [fn.rotate].
 func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :33 slice cs -> c from=choose(local,head_dim,0) size=head_dim
+	// :39 slice cs -> c from=choose(local,head_dim,0) size=head_dim
 	c_ := r.Slice(cs, nn.SliceAttrs{From: func() int {
 		if m.Local(i) {
 			return m.HeadDim
@@ -31,10 +31,10 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k,
 	}(), Size: m.HeadDim, Step: 1, Axis: []int{-1}})
 	s.C = c_
 
-	// :34 rope q c -> qr
+	// :40 rope q c -> qr
 	qr := r.Rotate(q, c_, nn.RopeAttrs{})
 
-	// :35 rope k c -> kr
+	// :41 rope k c -> kr
 	kr := r.Rotate(k, c_, nn.RopeAttrs{})
 	return qr, kr
 }
@@ -47,9 +47,9 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k,
 //	-> qr [B,T,num_attention_heads,head_dim] act
 //	-> kr [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/gemma3_text.toml:30 [fn.rotate].
+// Spec: specs/gemma3_text.toml:36 [fn.rotate].
 func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, i int, q, k, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :33 slice cs -> c from=choose(local,head_dim,0) size=head_dim
+	// :39 slice cs -> c from=choose(local,head_dim,0) size=head_dim
 	c_ := r.Slice(cs, nn.SliceAttrs{From: func() int {
 		if m.Local(i) {
 			return m.HeadDim
@@ -57,10 +57,10 @@ func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, i int, q, k, cs gpu.Tens
 		return 0
 	}(), Size: m.HeadDim, Step: 1, Axis: []int{-1}})
 
-	// :34 rope q c -> qr
+	// :40 rope q c -> qr
 	qr := r.Rotate(q, c_, nn.RopeAttrs{})
 
-	// :35 rope k c -> kr
+	// :41 rope k c -> kr
 	kr := r.Rotate(k, c_, nn.RopeAttrs{})
 	r.Free(c_)
 	return qr, kr

@@ -14,12 +14,12 @@ import (
 //	-> dq [B,T,num_attention_heads,head_dim] act
 //	-> dk [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/gemma3_text.toml:30 [fn.rotate].
+// Spec: specs/gemma3_text.toml:36 [fn.rotate].
 func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, dqr, dkr gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :35 rope k c -> kr
+	// grad of :41 rope k c -> kr
 	dk := r.RotateBack(dkr, s.C, nn.RopeAttrs{})
 
-	// grad of :34 rope q c -> qr
+	// grad of :40 rope q c -> qr
 	dq := r.RotateBack(dqr, s.C, nn.RopeAttrs{})
 	r.Free(s.C)
 	return dq, dk

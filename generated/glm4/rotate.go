@@ -20,10 +20,10 @@ type RotateSaved struct {
 //	-> qr [B,T,num_attention_heads,head_dim] act
 //	-> kr [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:62 [fn.rotate].
+// Spec: specs/llama.toml:84 [fn.rotate].
 func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, q, k, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.Cs = r.Retain(cs)
-	// :65 rope q cs -> qr interleaved=rope_pairs if=rotates
+	// :87 rope q cs -> qr interleaved=rope_pairs if=rotates
 	var qr gpu.Tensor
 	if m.Rotates() {
 		qr = r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
@@ -31,7 +31,7 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, q, k, cs gpu
 		qr = r.Retain(q)
 	}
 
-	// :66 rope k cs -> kr interleaved=rope_pairs if=rotates
+	// :88 rope k cs -> kr interleaved=rope_pairs if=rotates
 	var kr gpu.Tensor
 	if m.Rotates() {
 		kr = r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
@@ -49,9 +49,9 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, q, k, cs gpu
 //	-> qr [B,T,num_attention_heads,head_dim] act
 //	-> kr [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/llama.toml:62 [fn.rotate].
+// Spec: specs/llama.toml:84 [fn.rotate].
 func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, q, k, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :65 rope q cs -> qr interleaved=rope_pairs if=rotates
+	// :87 rope q cs -> qr interleaved=rope_pairs if=rotates
 	var qr gpu.Tensor
 	if m.Rotates() {
 		qr = r.Rotate(q, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
@@ -59,7 +59,7 @@ func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, q, k, cs gpu.Tensor) (gp
 		qr = r.Retain(q)
 	}
 
-	// :66 rope k cs -> kr interleaved=rope_pairs if=rotates
+	// :88 rope k cs -> kr interleaved=rope_pairs if=rotates
 	var kr gpu.Tensor
 	if m.Rotates() {
 		kr = r.Rotate(k, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})

@@ -18,8 +18,11 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "glm4_moe",
 		Kind:       model.Causal,
-		ModelTypes: []string{"glm4_moe"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		ModelTypes: []string{"glm4_moe", "glm4v_moe_text"},
+		Packages: []model.Package{
+			{ModelType: "glm4v_moe", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

@@ -12,9 +12,9 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/glm4_moe.toml:23 [fn.mlp].
+// Spec: specs/glm4_moe.toml:29 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, dy gpu.Tensor) gpu.Tensor {
-	// grad of :26 @grouped_moe x -> y if=sparse else=@dense
+	// grad of :32 @grouped_moe x -> y if=sparse else=@dense
 	var dx gpu.Tensor
 	if m.Sparse(i) {
 		dx = m.groupedMoEGrad(r, b, w.GroupedMoE, &s.GroupedMoE, dy)

@@ -35,16 +35,16 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:29 [fn.model].
+// Spec: specs/llama.toml:51 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :32 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :54 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	x0 := r.Embed(w.EmbedTokens, tokens)
 
-	// :33 rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
+	// :55 rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :34 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :56 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -55,7 +55,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :35 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 	return h
@@ -66,15 +66,15 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:29 [fn.model].
+// Spec: specs/llama.toml:51 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :32 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :54 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	x0 := r.Embed(w.EmbedTokens, tokens)
 
-	// :33 rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
+	// :55 rope_table -> cs params=rope dim=rope_dim theta=rope_theta max=max_position_embeddings partial=rotary_share
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :34 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :56 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		nextXn := m.layerStep(r, b, w.Layer[i], &st.Layer[i], i, xn, cs)
@@ -83,7 +83,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :35 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h

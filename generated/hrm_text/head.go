@@ -17,10 +17,10 @@ type HeadSaved struct {
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/llama.toml:37 [fn.head].
+// Spec: specs/llama.toml:59 [fn.head].
 func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, h gpu.Tensor) gpu.Tensor {
 	s.H = r.Retain(h)
-	// :40 linear h -> logits weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
+	// :62 linear h -> logits weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
 	logits := r.Linear(w.LMHead, h)
 	return logits
 }
@@ -30,9 +30,9 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/llama.toml:37 [fn.head].
+// Spec: specs/llama.toml:59 [fn.head].
 func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tensor) gpu.Tensor {
-	// :40 linear h -> logits weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
+	// :62 linear h -> logits weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
 	logits := r.Linear(w.LMHead, h)
 	return logits
 }

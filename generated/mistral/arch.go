@@ -19,7 +19,11 @@ func Arch() *model.Arch {
 		Name:       "mistral",
 		Kind:       model.Causal,
 		ModelTypes: []string{"mistral"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "mistral3", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
+			{ModelType: "idefics2", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.text_model."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

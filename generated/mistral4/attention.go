@@ -38,41 +38,41 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 //	cs [B,T,head_dim+qk_nope_head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:37 [fn.attention].
+// Spec: specs/deepseek_v3.toml:43 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.Cs = r.Retain(cs)
-	// :40 @queries x -> q
+	// :46 @queries x -> q
 	q := m.queries(r, b, w.Queries, &s.Queries, x)
 
-	// :41 split q -> qn qr sizes=qk_nope_head_dim,head_dim
+	// :47 split q -> qn qr sizes=qk_nope_head_dim,head_dim
 	qnParts := r.Split(q, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.HeadDim}, Axis: []int{-1}})
 	qn, qr := qnParts[0], qnParts[1]
 	r.Free(q)
 
-	// :42 rope qr cs -> qp interleaved=rope_pairs
+	// :48 rope qr cs -> qp interleaved=rope_pairs
 	qp := r.Rotate(qr, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(qr)
 
-	// :43 concat qn qp -> qs
+	// :49 concat qn qp -> qs
 	qs := r.Concat([]gpu.Tensor{qn, qp}, nn.ConcatAttrs{Axis: []int{-1}})
 	s.Qs = qs
 	r.Free(qn, qp)
 
-	// :44 @latents x cs -> ls ks
+	// :50 @latents x cs -> ls ks
 	ls, ks := m.latents(r, b, w.Latents, &s.Latents, x, cs)
 
-	// :45 @expand ls ks -> k v
+	// :51 @expand ls ks -> k v
 	k, v := m.expand(r, b, w.Expand, &s.Expand, ls, ks)
 	s.K = k
 	s.V = v
 	r.Free(ls, ks)
 
-	// :46 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
+	// :52 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :47 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// :53 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	return y
 }
@@ -83,36 +83,36 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	cs [B,T,head_dim+qk_nope_head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:37 [fn.attention].
+// Spec: specs/deepseek_v3.toml:43 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs gpu.Tensor) gpu.Tensor {
-	// :40 @queries x -> q
+	// :46 @queries x -> q
 	q := m.queriesStep(r, b, w.Queries, x)
 
-	// :41 split q -> qn qr sizes=qk_nope_head_dim,head_dim
+	// :47 split q -> qn qr sizes=qk_nope_head_dim,head_dim
 	qnParts := r.Split(q, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.HeadDim}, Axis: []int{-1}})
 	qn, qr := qnParts[0], qnParts[1]
 	r.Free(q)
 
-	// :42 rope qr cs -> qp interleaved=rope_pairs
+	// :48 rope qr cs -> qp interleaved=rope_pairs
 	qp := r.Rotate(qr, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(qr)
 
-	// :43 concat qn qp -> qs
+	// :49 concat qn qp -> qs
 	qs := r.Concat([]gpu.Tensor{qn, qp}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(qn, qp)
 
-	// :44 @latents x cs -> ls ks
+	// :50 @latents x cs -> ls ks
 	ls, ks := m.latentsStep(r, b, w.Latents, &st.Latents, x, cs)
 
-	// :45 @expand ls ks -> k v
+	// :51 @expand ls ks -> k v
 	k, v := m.expandStep(r, b, w.Expand, ls, ks)
 	r.Free(ls, ks)
 
-	// :46 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
+	// :52 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
 	r.Free(qs, k, v, aLse)
 
-	// :47 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// :53 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	r.Free(a)
 	return y

@@ -37,32 +37,32 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:52 [fn.attention].
+// Spec: specs/llama.toml:74 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
-	// :55 @qkv x -> q k v
+	// :77 @qkv x -> q k v
 	q, k, v := m.qkv(r, b, w.QKV, &s.QKV, x)
 
-	// :56 @rotate q k cs -> qr kr
+	// :78 @rotate q k cs -> qr kr
 	qr, kr := m.rotate(r, b, &s.Rotate, q, k, cs)
 	s.Qr = qr
 	r.Free(q, k)
 
-	// :57 cache kr -> ks
+	// :79 cache kr -> ks
 	ks := r.Cache(kr)
 	s.Ks = ks
 	r.Free(kr)
 
-	// :58 cache v -> vs
+	// :80 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :59 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// :81 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :60 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// :82 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	return y
 }
@@ -73,28 +73,28 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:52 [fn.attention].
+// Spec: specs/llama.toml:74 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs gpu.Tensor) gpu.Tensor {
-	// :55 @qkv x -> q k v
+	// :77 @qkv x -> q k v
 	q, k, v := m.qkvStep(r, b, w.QKV, x)
 
-	// :56 @rotate q k cs -> qr kr
+	// :78 @rotate q k cs -> qr kr
 	qr, kr := m.rotateStep(r, b, q, k, cs)
 	r.Free(q, k)
 
-	// :57 cache kr -> ks
+	// :79 cache kr -> ks
 	ks := r.CacheStep(b, &st.Ks, kr)
 	r.Free(kr)
 
-	// :58 cache v -> vs
+	// :80 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :59 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
+	// :81 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
 	r.Free(qr, ks, vs, aLse)
 
-	// :60 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
+	// :82 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	r.Free(a)
 	return y

@@ -44,20 +44,20 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:26 [fn.attention].
+// Spec: specs/persimmon.toml:32 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :29 linear x -> qkv weight=query_key_value.weight bias=query_key_value.bias heads=num_attention_heads out=3*head_dim
+	// :35 linear x -> qkv weight=query_key_value.weight bias=query_key_value.bias heads=num_attention_heads out=3*head_dim
 	qkv := r.LinearHeads(w.QueryKeyValue, x, m.NumAttentionHeads)
 
-	// :30 split qkv -> q0 k0 v sizes=head_dim,head_dim,head_dim
+	// :36 split qkv -> q0 k0 v sizes=head_dim,head_dim,head_dim
 	q0Parts := r.Split(qkv, nn.SplitAttrs{Sizes: []int{m.HeadDim(), m.HeadDim(), m.HeadDim()}, Axis: []int{-1}})
 	q0, k0, v := q0Parts[0], q0Parts[1], q0Parts[2]
 	s.Q0 = q0
 	s.K0 = k0
 	r.Free(qkv)
 
-	// :31 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var qM, qR, q gpu.Tensor
 	if m.QkLayernorm {
 		qM, qR, q = kernels.LayerNorm(r, q0, w.QLayernorm.Value, w.QLayernormBias.Value, float32(m.LayerNormEps))
@@ -67,7 +67,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.QM = qM
 	s.QR = qR
 
-	// :32 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var kM, kR, k gpu.Tensor
 	if m.QkLayernorm {
 		kM, kR, k = kernels.LayerNorm(r, k0, w.KLayernorm.Value, w.KLayernormBias.Value, float32(m.LayerNormEps))
@@ -77,27 +77,27 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.KM = kM
 	s.KR = kR
 
-	// :33 @rotate q k cs -> qr kr
+	// :39 @rotate q k cs -> qr kr
 	qr, kr := m.rotate(r, b, &s.Rotate, q, k, cs)
 	s.Qr = qr
 	r.Free(q, k)
 
-	// :34 cache kr -> ks
+	// :40 cache kr -> ks
 	ks := r.Cache(kr)
 	s.Ks = ks
 	r.Free(kr)
 
-	// :35 cache v -> vs
+	// :41 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :36 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
+	// :42 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
 	s.A = a
 	s.ALse = aLse
 
-	// :37 linear a -> y weight=dense.weight bias=dense.bias out=hidden_size
+	// :43 linear a -> y weight=dense.weight bias=dense.bias out=hidden_size
 	y := r.Linear(w.Dense, a)
 	return y
 }
@@ -108,17 +108,17 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:26 [fn.attention].
+// Spec: specs/persimmon.toml:32 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs gpu.Tensor) gpu.Tensor {
-	// :29 linear x -> qkv weight=query_key_value.weight bias=query_key_value.bias heads=num_attention_heads out=3*head_dim
+	// :35 linear x -> qkv weight=query_key_value.weight bias=query_key_value.bias heads=num_attention_heads out=3*head_dim
 	qkv := r.LinearHeads(w.QueryKeyValue, x, m.NumAttentionHeads)
 
-	// :30 split qkv -> q0 k0 v sizes=head_dim,head_dim,head_dim
+	// :36 split qkv -> q0 k0 v sizes=head_dim,head_dim,head_dim
 	q0Parts := r.Split(qkv, nn.SplitAttrs{Sizes: []int{m.HeadDim(), m.HeadDim(), m.HeadDim()}, Axis: []int{-1}})
 	q0, k0, v := q0Parts[0], q0Parts[1], q0Parts[2]
 	r.Free(qkv)
 
-	// :31 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var q gpu.Tensor
 	if m.QkLayernorm {
 		q = kernels.LayerNormE8fcc7(r, q0, w.QLayernorm.Value, w.QLayernormBias.Value, float32(m.LayerNormEps))
@@ -127,7 +127,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	}
 	r.Free(q0)
 
-	// :32 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var k gpu.Tensor
 	if m.QkLayernorm {
 		k = kernels.LayerNormE8fcc7(r, k0, w.KLayernorm.Value, w.KLayernormBias.Value, float32(m.LayerNormEps))
@@ -136,23 +136,23 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	}
 	r.Free(k0)
 
-	// :33 @rotate q k cs -> qr kr
+	// :39 @rotate q k cs -> qr kr
 	qr, kr := m.rotateStep(r, b, q, k, cs)
 	r.Free(q, k)
 
-	// :34 cache kr -> ks
+	// :40 cache kr -> ks
 	ks := r.CacheStep(b, &st.Ks, kr)
 	r.Free(kr)
 
-	// :35 cache v -> vs
+	// :41 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :36 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
+	// :42 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
 	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
 	r.Free(qr, ks, vs, aLse)
 
-	// :37 linear a -> y weight=dense.weight bias=dense.bias out=hidden_size
+	// :43 linear a -> y weight=dense.weight bias=dense.bias out=hidden_size
 	y := r.Linear(w.Dense, a)
 	r.Free(a)
 	return y

@@ -13,20 +13,20 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:26 [fn.attention].
+// Spec: specs/persimmon.toml:32 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :37 linear a -> y weight=dense.weight bias=dense.bias out=hidden_size
+	// grad of :43 linear a -> y weight=dense.weight bias=dense.bias out=hidden_size
 	da := r.LinearGrad(w.Dense, s.A, dy, gpu.Tensor{})
 
-	// grad of :36 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
+	// grad of :42 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
 	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
-	// grad of :33 @rotate q k cs -> qr kr
+	// grad of :39 @rotate q k cs -> qr kr
 	dq, dk := m.rotateGrad(r, b, &s.Rotate, dqr, dks)
 	r.Free(dqr, dks)
 
-	// grad of :32 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// grad of :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var dk0, dKLayernormWeight, dKLayernormBias gpu.Tensor
 	if m.QkLayernorm {
 		dk0, dKLayernormWeight, dKLayernormBias = kernels.LayerNormGrad821544(r, dk, s.KM, s.KR, w.KLayernorm.Value, s.K0)
@@ -35,19 +35,19 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	}
 	r.Free(dk, s.KM, s.KR, s.K0)
 
-	// grad of :32 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// grad of :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	if m.QkLayernorm {
 		r.AddGrad(w.KLayernorm, dKLayernormWeight)
 	}
 	r.Free(dKLayernormWeight)
 
-	// grad of :32 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// grad of :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	if m.QkLayernorm {
 		r.AddGrad(w.KLayernormBias, dKLayernormBias)
 	}
 	r.Free(dKLayernormBias)
 
-	// grad of :31 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// grad of :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var dq0, dQLayernormWeight, dQLayernormBias gpu.Tensor
 	if m.QkLayernorm {
 		dq0, dQLayernormWeight, dQLayernormBias = kernels.LayerNormGrad821544(r, dq, s.QM, s.QR, w.QLayernorm.Value, s.Q0)
@@ -56,23 +56,23 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	}
 	r.Free(dq, s.QM, s.QR, s.Q0)
 
-	// grad of :31 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// grad of :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	if m.QkLayernorm {
 		r.AddGrad(w.QLayernorm, dQLayernormWeight)
 	}
 	r.Free(dQLayernormWeight)
 
-	// grad of :31 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
+	// grad of :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	if m.QkLayernorm {
 		r.AddGrad(w.QLayernormBias, dQLayernormBias)
 	}
 	r.Free(dQLayernormBias)
 
-	// grad of :30 split qkv -> q0 k0 v sizes=head_dim,head_dim,head_dim
+	// grad of :36 split qkv -> q0 k0 v sizes=head_dim,head_dim,head_dim
 	dqkv := r.Concat([]gpu.Tensor{dq0, dk0, dvs}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dq0, dk0, dvs)
 
-	// grad of :29 linear x -> qkv weight=query_key_value.weight bias=query_key_value.bias heads=num_attention_heads out=3*head_dim
+	// grad of :35 linear x -> qkv weight=query_key_value.weight bias=query_key_value.bias heads=num_attention_heads out=3*head_dim
 	dx := r.LinearGrad(w.QueryKeyValue, s.X, dqkv, gpu.Tensor{})
 	r.Free(s.X, dqkv)
 	return dx

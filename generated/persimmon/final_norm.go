@@ -20,10 +20,10 @@ type FinalNormSaved struct {
 //	x [B,T,hidden_size] act
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:21 [fn.final_norm].
+// Spec: specs/persimmon.toml:27 [fn.final_norm].
 func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :24 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
+	// :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
 	hM, hR, h := kernels.LayerNorm(r, x, w.FinalLayernorm.Value, w.FinalLayernormBias.Value, float32(m.LayerNormEps))
 	s.HM = hM
 	s.HR = hR
@@ -35,9 +35,9 @@ func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *F
 //	x [B,T,hidden_size] act
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:21 [fn.final_norm].
+// Spec: specs/persimmon.toml:27 [fn.final_norm].
 func (m *Model) finalNormStep(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, x gpu.Tensor) gpu.Tensor {
-	// :24 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
+	// :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
 	h := kernels.LayerNormE8fcc7(r, x, w.FinalLayernorm.Value, w.FinalLayernormBias.Value, float32(m.LayerNormEps))
 	return h
 }

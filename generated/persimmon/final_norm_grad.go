@@ -13,17 +13,17 @@ import (
 //	dh [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:21 [fn.final_norm].
+// Spec: specs/persimmon.toml:27 [fn.final_norm].
 func (m *Model) finalNormGrad(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, dh gpu.Tensor) gpu.Tensor {
-	// grad of :24 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
+	// grad of :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
 	dx, dFinalLayernormWeight, dFinalLayernormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.FinalLayernorm.Value, s.X)
 	r.Free(s.HM, s.HR, s.X)
 
-	// grad of :24 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
+	// grad of :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
 	r.AddGrad(w.FinalLayernorm, dFinalLayernormWeight)
 	r.Free(dFinalLayernormWeight)
 
-	// grad of :24 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
+	// grad of :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
 	r.AddGrad(w.FinalLayernormBias, dFinalLayernormBias)
 	r.Free(dFinalLayernormBias)
 	return dx

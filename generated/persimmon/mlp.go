@@ -20,18 +20,18 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:39 [fn.mlp].
+// Spec: specs/persimmon.toml:45 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :42 linear x -> u weight=dense_h_to_4h.weight bias=dense_h_to_4h.bias out=intermediate_size
+	// :48 linear x -> u weight=dense_h_to_4h.weight bias=dense_h_to_4h.bias out=intermediate_size
 	u := r.Linear(w.DenseHToH, x)
 	s.U = u
 
-	// :43 act u -> p fn=hidden_act
+	// :49 act u -> p fn=hidden_act
 	p := kernels.Act(r, u, m.HiddenAct)
 	s.P = p
 
-	// :44 linear p -> y weight=dense_4h_to_h.weight bias=dense_4h_to_h.bias out=hidden_size
+	// :50 linear p -> y weight=dense_4h_to_h.weight bias=dense_4h_to_h.bias out=hidden_size
 	y := r.Linear(w.DenseHToH2, p)
 	return y
 }
@@ -41,16 +41,16 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:39 [fn.mlp].
+// Spec: specs/persimmon.toml:45 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :42 linear x -> u weight=dense_h_to_4h.weight bias=dense_h_to_4h.bias out=intermediate_size
+	// :48 linear x -> u weight=dense_h_to_4h.weight bias=dense_h_to_4h.bias out=intermediate_size
 	u := r.Linear(w.DenseHToH, x)
 
-	// :43 act u -> p fn=hidden_act
+	// :49 act u -> p fn=hidden_act
 	p := kernels.Act(r, u, m.HiddenAct)
 	r.Free(u)
 
-	// :44 linear p -> y weight=dense_4h_to_h.weight bias=dense_4h_to_h.bias out=hidden_size
+	// :50 linear p -> y weight=dense_4h_to_h.weight bias=dense_4h_to_h.bias out=hidden_size
 	y := r.Linear(w.DenseHToH2, p)
 	r.Free(p)
 	return y

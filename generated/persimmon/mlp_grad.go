@@ -13,17 +13,17 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/persimmon.toml:39 [fn.mlp].
+// Spec: specs/persimmon.toml:45 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :44 linear p -> y weight=dense_4h_to_h.weight bias=dense_4h_to_h.bias out=hidden_size
+	// grad of :50 linear p -> y weight=dense_4h_to_h.weight bias=dense_4h_to_h.bias out=hidden_size
 	dp := r.LinearGrad(w.DenseHToH2, s.P, dy, gpu.Tensor{})
 	r.Free(s.P)
 
-	// grad of :43 act u -> p fn=hidden_act
+	// grad of :49 act u -> p fn=hidden_act
 	du := kernels.ActGrad944078(r, dp, s.U, m.HiddenAct)
 	r.Free(dp, s.U)
 
-	// grad of :42 linear x -> u weight=dense_h_to_4h.weight bias=dense_h_to_4h.bias out=intermediate_size
+	// grad of :48 linear x -> u weight=dense_h_to_4h.weight bias=dense_h_to_4h.bias out=intermediate_size
 	dx := r.LinearGrad(w.DenseHToH, s.X, du, gpu.Tensor{})
 	r.Free(s.X, du)
 	return dx

@@ -18,8 +18,13 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "qwen3",
 		Kind:       model.Causal,
-		ModelTypes: []string{"qwen3"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		ModelTypes: []string{"qwen3", "qwen3_vl_text"},
+		Packages: []model.Package{
+			{ModelType: "qwen3_asr", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+			{ModelType: "qwen3_vl", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+			{ModelType: "cosmos3_omni", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: ""}, {From: "model.", To: "model.language_model."}, {From: ".q_proj.", To: ".to_q."}, {From: ".k_proj.", To: ".to_k."}, {From: ".v_proj.", To: ".to_v."}, {From: ".o_proj.", To: ".to_out."}, {From: ".q_norm.", To: ".norm_q."}, {From: ".k_norm.", To: ".norm_k."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

@@ -24,25 +24,25 @@ type QKVSaved struct {
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/qwen3.toml:13 [fn.qkv].
+// Spec: specs/qwen3.toml:30 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :16 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :33 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 	s.Q0 = q0
 
-	// :17 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :34 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 	s.K0 = k0
 
-	// :18 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :35 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
-	// :19 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
+	// :36 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
 	qR, q := kernels.RMSNorm(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	s.QR = qR
 
-	// :20 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
+	// :37 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
 	kR, k := kernels.RMSNorm(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	s.KR = kR
 	return q, k, v
@@ -55,22 +55,22 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/qwen3.toml:13 [fn.qkv].
+// Spec: specs/qwen3.toml:30 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :16 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :33 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :17 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :34 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 
-	// :18 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :35 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
-	// :19 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
+	// :36 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
 	q := kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
-	// :20 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
+	// :37 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
 	k := kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 	return q, k, v

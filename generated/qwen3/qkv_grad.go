@@ -15,32 +15,32 @@ import (
 //	dv [B,T,num_key_value_heads,head_dim] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/qwen3.toml:13 [fn.qkv].
+// Spec: specs/qwen3.toml:30 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {
-	// grad of :20 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
+	// grad of :37 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
 	dk0, dKNormWeight := kernels.RMSNormGrad263578(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(s.KR, s.K0)
 
-	// grad of :20 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
+	// grad of :37 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
 	r.AddGrad(w.KNorm, dKNormWeight)
 	r.Free(dKNormWeight)
 
-	// grad of :19 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
+	// grad of :36 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
 	dq0, dQNormWeight := kernels.RMSNormGrad263578(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(s.QR, s.Q0)
 
-	// grad of :19 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
+	// grad of :36 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
 	r.AddGrad(w.QNorm, dQNormWeight)
 	r.Free(dQNormWeight)
 
-	// grad of :18 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// grad of :35 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	dx := r.LinearGrad(w.VProj, s.X, dv, gpu.Tensor{})
 
-	// grad of :17 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// grad of :34 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	dx2 := r.LinearGrad(w.KProj, s.X, dk0, dx)
 	r.Free(dk0)
 
-	// grad of :16 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// grad of :33 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	dx3 := r.LinearGrad(w.QProj, s.X, dq0, dx2)
 	r.Free(s.X, dq0)
 	return dx3

@@ -14,15 +14,15 @@ import (
 //	dv [B,T,num_key_value_heads,head_dim] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/llama.toml:68 [fn.qkv].
+// Spec: specs/llama.toml:90 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {
-	// grad of :73 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// grad of :95 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	dx := r.LinearGrad(w.VProj, s.X, dv, gpu.Tensor{})
 
-	// grad of :72 linear x -> k weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// grad of :94 linear x -> k weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	dx2 := r.LinearGrad(w.KProj, s.X, dk, dx)
 
-	// grad of :71 linear x -> q weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// grad of :93 linear x -> q weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	dx3 := r.LinearGrad(w.QProj, s.X, dq, dx2)
 	r.Free(s.X)
 	return dx3
