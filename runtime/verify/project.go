@@ -142,6 +142,16 @@ func copyFile(from, to string) error {
 	return os.Rename(temp.Name(), to)
 }
 
+// narrowed rounds float64 to float32.
+func narrowed(raw []byte) []byte {
+	out := make([]byte, 0, len(raw)/2)
+	for i := 0; i+8 <= len(raw); i += 8 {
+		v := float32(math.Float64frombits(binary.LittleEndian.Uint64(raw[i:])))
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return out
+}
+
 func writeWhole(dir string, s *safetensors.Set, base, without string) error {
 	var list []safetensors.Tensor
 	for _, name := range s.Names() {
@@ -153,8 +163,11 @@ func writeWhole(dir string, s *safetensors.Set, base, without string) error {
 		if err != nil {
 			return err
 		}
-		list = append(list, safetensors.Tensor{Name: name, DType: info.DType, Shape: info.Shape,
-			Body: safetensors.Bytes(raw)})
+		typ := info.DType
+		if typ == safetensors.F64 && len(info.Shape) > 1 { // logits: half an ulp of float32 beside bounds of four and more
+			typ, raw = safetensors.F32, narrowed(raw)
+		}
+		list = append(list, safetensors.Tensor{Name: name, DType: typ, Shape: info.Shape, Body: safetensors.Bytes(raw)})
 	}
 	_, err := safetensors.Write(dir, list, safetensors.Options{Base: base, Metadata: s.Metadata()})
 	return err

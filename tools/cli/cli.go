@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -58,7 +59,7 @@ func Main(name string, archs []*model.Arch, k *nn.Kernels) int {
 // root makes the command tree.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           a.name,
+		Use:           cmp.Or(a.name, "vulcast"),
 		Short:         a.short(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
