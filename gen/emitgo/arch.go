@@ -85,7 +85,11 @@ func (e *emitter) modelStruct(s *source) {
 	for _, f := range e.mod.Funcs {
 		for _, op := range f.Body {
 			if name, ok := e.tree[f].consts[op]; ok {
-				s.line("%s *nn.%s // %s", name, e.table[op.Op].ConstType, op.Text)
+				list := ""
+				if e.layeredConst(op) {
+					list = "[]"
+				}
+				s.line("%s %s*nn.%s // %s", name, list, e.table[op.Op].ConstType, op.Text)
 			}
 		}
 	}
@@ -148,11 +152,7 @@ func (e *emitter) prepare(s *source) {
 				s.line("var err error")
 				any = true
 			}
-			o := e.table[op.Op]
-			p := &printer{emitter: e, sc: sc}
-			s.line("if m.%s, err = nn.%s(dev, %s); err != nil {", name, o.Const, p.attrStruct(op, o))
-			s.line("return err")
-			s.line("}")
+			e.constTable(s, sc, f, op, name)
 		}
 	}
 	s.line("return nil")

@@ -39,7 +39,11 @@ func (p *printer) op(n *ir.Node, assign string) {
 		args = append(args, keys)
 	}
 	if o.Const != "" {
-		args = append(args, "m."+p.n.consts[p.forward(n)])
+		table := "m." + p.n.consts[p.forward(n)]
+		if p.layeredConst(p.forward(n)) {
+			table += "[i]"
+		}
+		args = append(args, table)
 	}
 	method := o.Kernel
 	if o.State != "" && p.form == stepping {

@@ -103,7 +103,8 @@ type RopeTableAttrs struct {
 	Partial  float64
 	Max      int
 	Original int
-	Type     string // when Params names none
+	Type     string  // when Params names none
+	Base     float64 // wins over the rope_theta of Params when not 0
 }
 
 // NewRope makes the table of a rope_table op.
@@ -112,6 +113,9 @@ func NewRope(_ *gpu.Device, a RopeTableAttrs) (*RopeTable, error) {
 		Original: a.Original, Type: a.Type}, a.Params)
 	if err != nil {
 		return nil, err
+	}
+	if a.Base > 0 {
+		p.Theta = a.Base
 	}
 	return NewRopeTable(p), nil
 }
