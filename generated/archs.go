@@ -24,6 +24,7 @@ import (
 	"github.com/vulcast/vulcast/generated/cohere"
 	"github.com/vulcast/vulcast/generated/cohere2"
 	"github.com/vulcast/vulcast/generated/cohere2_moe"
+	"github.com/vulcast/vulcast/generated/cohere_compass_text"
 	"github.com/vulcast/vulcast/generated/cwm"
 	"github.com/vulcast/vulcast/generated/dbrx"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
@@ -64,6 +65,7 @@ import (
 	"github.com/vulcast/vulcast/generated/gpt_oss"
 	"github.com/vulcast/vulcast/generated/gptj"
 	"github.com/vulcast/vulcast/generated/granite"
+	"github.com/vulcast/vulcast/generated/granite_swa"
 	"github.com/vulcast/vulcast/generated/granitemoe"
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/helium"
@@ -174,6 +176,7 @@ func All() []*model.Arch {
 		cohere.Arch(),
 		cohere2.Arch(),
 		cohere2_moe.Arch(),
+		cohere_compass_text.Arch(),
 		cwm.Arch(),
 		dbrx.Arch(),
 		deepseek_v2.Arch(),
@@ -214,6 +217,7 @@ func All() []*model.Arch {
 		gpt_oss.Arch(),
 		gptj.Arch(),
 		granite.Arch(),
+		granite_swa.Arch(),
 		granitemoe.Arch(),
 		granitemoeshared.Arch(),
 		helium.Arch(),
