@@ -13,7 +13,7 @@ import (
 
 // sampleAttrs are values of the numbers that formula ops take.
 var sampleAttrs = map[string]float64{"eps": 1e-3, "by": 0.7, "cap": 1.5, "low": -0.6, "high": 0.8, "limit": 0.9, "alpha": 1.3,
-	"beta": 0.5, "every": 0.4, "shift": 0.1}
+	"beta": 0.5, "every": 0.4, "shift": 0.1, "within": 0.5, "slope": 1.7}
 
 // TestFormulaDerivatives checks every derivative formula of the op table against central differences, at an odd size.
 func TestFormulaDerivatives(t *testing.T) {

@@ -12,6 +12,7 @@ type AttentionAttrs struct {
 	Causal  bool       // query t sees keys up to Base+t
 	Window  int        // > 0: and only those nearer than Window positions, on both sides unless causal
 	Softcap float32    // > 0: scaled products are bounded to softcap * tanh(x / softcap)
+	Chunk   int        // > 0: queries see the keys of their own chunk of this many positions; not beside a window
 	Chosen  gpu.Tensor // I32 [B T words]: bits of the keys that each query sees, from ChooseKeys; the zero Tensor means all
 	Slopes  gpu.Tensor // F32 [H], ALiBi: slope * |distance| is subtracted; the zero Tensor means none
 	Dropout float32    // probability of dropping a weight in training; the numbers come from Recorder.Seed

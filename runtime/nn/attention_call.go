@@ -35,6 +35,7 @@ const (
 	flagKeySeg
 	flagDropout
 	flagChosen
+	flagChunks
 )
 
 // attentionCall checks shapes and types, so that no kernel reads outside a tensor.
@@ -129,7 +130,11 @@ func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error
 	}
 	set(n.seg.Shape != nil, flagSeg)
 	set(n.keySeg.Shape != nil, flagKeySeg)
-	n.window = max(a.Window, 0)
+	set(a.Chunk > 0, flagChunks)
+	if a.Chunk > 0 && a.Window > 0 {
+		return fmt.Errorf("attention: a window of %d and chunks of %d: want one of them", a.Window, a.Chunk)
+	}
+	n.window = max(a.Window, a.Chunk, 0)
 	if want := []int{n.B, n.T, ceilDiv(n.S, 32)}; n.chosen.Shape != nil &&
 		(n.bias.Shape != nil || n.chosen.Type != gpu.I32 || !slices.Equal(n.chosen.Shape, want)) {
 		return fmt.Errorf("attention: chosen is %v, want I32 %v and no bias beside it", n.chosen, want)

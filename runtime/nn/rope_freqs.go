@@ -116,7 +116,13 @@ func (p *RopeParams) longrope(length int) (inv []float32, scale float64) {
 	if length > p.Original {
 		factors = p.LongFactor
 	}
-	if scale = p.AttentionFactor; scale == 0 {
+	scale = p.AttentionFactor
+	if p.ShortMScale > 0 && p.LongMScale > 0 {
+		if factors, scale = p.ShortFactor, p.ShortMScale; length > p.Original {
+			scale = p.LongMScale
+		}
+	}
+	if scale == 0 {
 		scale = 1
 		if f := p.stretch(); f > 1 {
 			scale = math.Sqrt(1 + math.Log(f)/math.Log(float64(p.Original)))

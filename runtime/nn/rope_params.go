@@ -22,6 +22,7 @@ type RopeParams struct {
 	MScale, MScaleAllDim    float64 // of yarn
 	NoTruncate              bool    // of yarn: truncate = false
 	ShortFactor, LongFactor []float64
+	ShortMScale, LongMScale float64 // of longrope: multipliers by length, with the short factors throughout
 	Alpha                   float64 // of dynamic: the base is stretched by this, whatever the length
 	LowFactor, HighFactor   float64 // low_freq_factor and high_freq_factor, of llama3
 	Sections                []int   // mrope_section: frequencies ruled by each row of positions
@@ -71,6 +72,7 @@ func NewRopeParams(base RopeParams, object map[string]any) (RopeParams, error) {
 	p.LowFactor = r.number("low_freq_factor", base.LowFactor)
 	p.HighFactor = r.number("high_freq_factor", base.HighFactor)
 	p.Alpha = r.number("alpha", base.Alpha)
+	p.ShortMScale, p.LongMScale = r.number("short_mscale", base.ShortMScale), r.number("long_mscale", base.LongMScale)
 	for _, v := range r.list("mrope_section") {
 		p.Sections = append(p.Sections, int(v))
 	}

@@ -270,6 +270,10 @@ func (r *Recorder) stridedCopy(y, x gpu.Tensor, shape, to, from []int, toAt, fro
 	if r.Err() != nil {
 		return
 	}
+	if x.Type == gpu.I32 || x.Type == gpu.U32 {
+		r.failf("copy of %v to %v: integers are not rearranged", x, y)
+		return
+	}
 	n := 1
 	for _, d := range shape {
 		n *= d
