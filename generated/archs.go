@@ -73,6 +73,7 @@ import (
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_dense"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
 	"github.com/vulcast/vulcast/generated/hy_v3"
+	"github.com/vulcast/vulcast/generated/hy_v4"
 	"github.com/vulcast/vulcast/generated/hyperclovax"
 	"github.com/vulcast/vulcast/generated/ibert"
 	"github.com/vulcast/vulcast/generated/jais2"
@@ -81,6 +82,7 @@ import (
 	"github.com/vulcast/vulcast/generated/laguna"
 	"github.com/vulcast/vulcast/generated/layoutlm"
 	"github.com/vulcast/vulcast/generated/llama"
+	"github.com/vulcast/vulcast/generated/llama4_text"
 	"github.com/vulcast/vulcast/generated/longcat_flash"
 	"github.com/vulcast/vulcast/generated/longt5"
 	"github.com/vulcast/vulcast/generated/luke"
@@ -93,6 +95,7 @@ import (
 	"github.com/vulcast/vulcast/generated/mimo_v2_flash"
 	"github.com/vulcast/vulcast/generated/minicpm3"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
+	"github.com/vulcast/vulcast/generated/minimax_m3_vl_text"
 	"github.com/vulcast/vulcast/generated/ministral"
 	"github.com/vulcast/vulcast/generated/ministral3"
 	"github.com/vulcast/vulcast/generated/mistral"
@@ -121,6 +124,7 @@ import (
 	"github.com/vulcast/vulcast/generated/persimmon"
 	"github.com/vulcast/vulcast/generated/phi"
 	"github.com/vulcast/vulcast/generated/phi3"
+	"github.com/vulcast/vulcast/generated/phimoe"
 	"github.com/vulcast/vulcast/generated/plbart"
 	"github.com/vulcast/vulcast/generated/qwen2"
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
@@ -225,6 +229,7 @@ func All() []*model.Arch {
 		hunyuan_v1_dense.Arch(),
 		hunyuan_v1_moe.Arch(),
 		hy_v3.Arch(),
+		hy_v4.Arch(),
 		hyperclovax.Arch(),
 		ibert.Arch(),
 		jais2.Arch(),
@@ -233,6 +238,7 @@ func All() []*model.Arch {
 		laguna.Arch(),
 		layoutlm.Arch(),
 		llama.Arch(),
+		llama4_text.Arch(),
 		longcat_flash.Arch(),
 		longt5.Arch(),
 		luke.Arch(),
@@ -245,6 +251,7 @@ func All() []*model.Arch {
 		mimo_v2_flash.Arch(),
 		minicpm3.Arch(),
 		minimax_m2.Arch(),
+		minimax_m3_vl_text.Arch(),
 		ministral.Arch(),
 		ministral3.Arch(),
 		mistral.Arch(),
@@ -273,6 +280,7 @@ func All() []*model.Arch {
 		persimmon.Arch(),
 		phi.Arch(),
 		phi3.Arch(),
+		phimoe.Arch(),
 		plbart.Arch(),
 		qwen2.Arch(),
 		qwen2_moe.Arch(),

@@ -3,16 +3,18 @@
 package gpt_oss
 
 import (
+	"github.com/vulcast/vulcast/generated/kernels"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
 // ExpertsSaved is what [fn.experts] keeps for its backward pass.
 type ExpertsSaved struct {
-	P          gpu.Tensor // p [B,T,num_experts_per_tok,moe_intermediate_size]
-	Plan       gpu.Tensor // plan [num_local_experts+1]
-	X          gpu.Tensor // x [B,T,hidden_size]
-	ClippedGLU ClippedGLUSaved
+	P    gpu.Tensor // p [B,T,num_experts_per_tok,moe_intermediate_size]
+	Plan gpu.Tensor // plan [num_local_experts+1]
+	G    gpu.Tensor // g [B,T,num_experts_per_tok,moe_intermediate_size]
+	U    gpu.Tensor // u [B,T,num_experts_per_tok,moe_intermediate_size]
+	X    gpu.Tensor // x [B,T,hidden_size]
 }
 
 // experts records the forward pass of [fn.experts].
@@ -30,15 +32,16 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 
 	// :49 slice gu -> g step=2 size=moe_intermediate_size
 	g_ := r.Slice(gu, nn.SliceAttrs{Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
+	s.G = g_
 
 	// :50 slice gu -> u from=1 step=2 size=moe_intermediate_size
 	u := r.Slice(gu, nn.SliceAttrs{From: 1, Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
+	s.U = u
 	r.Free(gu)
 
-	// :51 @clipped_glu g u -> p
-	p := m.clippedGLU(r, b, &s.ClippedGLU, g_, u)
+	// :51 clipped_glu g u -> p slope=gate_slope limit=gate_limit
+	p := kernels.ClippedGLU(r, g_, u, float32(m.GateSlope()), float32(m.GateLimit()))
 	s.P = p
-	r.Free(g_, u)
 
 	// :52 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, w.DownProjBias, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
@@ -63,8 +66,8 @@ func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, p
 	u := r.Slice(gu, nn.SliceAttrs{From: 1, Size: m.MoEIntermediateSize, Step: 2, Axis: []int{-1}})
 	r.Free(gu)
 
-	// :51 @clipped_glu g u -> p
-	p := m.clippedGLUStep(r, b, g_, u)
+	// :51 clipped_glu g u -> p slope=gate_slope limit=gate_limit
+	p := kernels.ClippedGLU(r, g_, u, float32(m.GateSlope()), float32(m.GateLimit()))
 	r.Free(g_, u)
 
 	// :52 expert_linear p plan -> y weight=down_proj:t bias=down_proj_bias experts=num_local_experts out=hidden_size

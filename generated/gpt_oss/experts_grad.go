@@ -19,9 +19,9 @@ func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *E
 	dp := r.ExpertLinearGrad(w.DownProj, w.DownProjBias, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :51 @clipped_glu g u -> p
-	dg, du := m.clippedGLUGrad(r, b, &s.ClippedGLU, dp)
-	r.Free(dp)
+	// grad of :51 clipped_glu g u -> p slope=gate_slope limit=gate_limit
+	dg, du := kernels.ClippedGLUGrad92e600(r, dp, s.G, s.U, float32(m.GateSlope()), float32(m.GateLimit()))
+	r.Free(dp, s.G, s.U)
 
 	// grad of :50 slice gu -> u from=1 step=2 size=moe_intermediate_size
 	dgu := r.SliceBack(du, nn.SliceBackAttrs{From: 1, Step: 2, Axis: []int{-1}, Like: []int{b.B, b.T, m.NumExpertsPerTok, 2 * m.MoEIntermediateSize}})

@@ -478,13 +478,14 @@ const bool CAUSAL = (FLAGS & 1u) != 0u, WINDOW = (FLAGS & 2u) != 0u, SOFTCAP = (
 const bool BIAS = (FLAGS & 8u) != 0u, SLOPES = (FLAGS & 16u) != 0u, SINKS = (FLAGS & 32u) != 0u;
 const bool BASE = (FLAGS & 64u) != 0u, SEG = (FLAGS & 128u) != 0u, KEYSEG = (FLAGS & 256u) != 0u;
 const bool DROPOUT = (FLAGS & 512u) != 0u, CHOSEN = (FLAGS & 1024u) != 0u;
+const bool CHUNKS = (FLAGS & 2048u) != 0u;
 const bool WIDE = ((E | V) & 3u) == 0u; // rows can be read and written by four elements
 
 layout(push_constant) uniform Push {
     uint T, S, K;          // queries, keys, kv heads
     uint batch;            // first row of the batch that this dispatch does
     uint groups;           // workgroups that have work
-    uint window;           // positions seen, counting the query's own
+    uint window;           // positions seen, counting the query's own; with CHUNKS the length of a chunk
     uint biasBatches;      // 1: the bias is shared by the batch
     uint splits;           // parts of the keys, each done by another workgroup
     float scale, softcap;
@@ -507,6 +508,7 @@ bool seen(int t, int s, int qSeg, int kSeg) {
     bool yes = kSeg != 0 && (qSeg == 0 || qSeg == kSeg);
     if (CAUSAL) yes = yes && s <= t;
     if (WINDOW) yes = yes && t - s < int(window) && s - t < int(window);
+    if (CHUNKS) yes = yes && t / int(window) == s / int(window);
     return yes;
 }
 
@@ -517,6 +519,10 @@ uvec2 keyRange(int first, int last) {
     if (WINDOW) {
         from = max(from, first - int(window) + 1);
         to = min(to, last + int(window));
+    }
+    if (CHUNKS) {
+        from = max(from, first / int(window) * int(window));
+        to = min(to, (last / int(window) + 1) * int(window));
     }
     return uvec2(from, max(from, to));
 }
@@ -529,6 +535,12 @@ uvec2 queryRange(int first, int last, int base) {
         from = max(from, first - int(window) + 1 - base);
         to = min(to, last + int(window) - base);
     }
+    if (CHUNKS) {
+        from = max(from, first / int(window) * int(window) - base);
+        to = min(to, (last / int(window) + 1) * int(window) - base);
+    }
+    from = max(from, 0);
+    to = max(to, 0);
     from = min(from, int(T));
     return uvec2(from, max(from, to)) * GROUP;
 }

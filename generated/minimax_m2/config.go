@@ -89,8 +89,8 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if !(c.NumExpertsPerTok >= 1 && c.NumExpertsPerTok <= c.NumLocalExperts) {
 		f.Refuse("num_experts_per_tok >= 1 && num_experts_per_tok <= num_local_experts", "every token chooses among the experts")
 	}
-	if !(c.RouterJitterNoise == 0) {
-		f.Refuse("router_jitter_noise == 0", "noise on the router's input while training is not computed")
+	if c.Noisy() {
+		f.Refuse("!noisy", "noise on the router's input while training is not computed")
 	}
 	return c, f.Err()
 }
@@ -173,4 +173,9 @@ func (c *Config) Renormed() bool {
 // QkNorm is false.
 func (c *Config) QkNorm() bool {
 	return false
+}
+
+// Noisy is router_jitter_noise != 0.
+func (c *Config) Noisy() bool {
+	return c.RouterJitterNoise != 0
 }

@@ -13,27 +13,27 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:22 [fn.layer].
+// Spec: specs/mixtral.toml:23 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :29 @moe h1 -> f prefix=block_sparse_moe.
+	// grad of :30 @moe h1 -> f prefix=block_sparse_moe.
 	dh1 := m.moeGrad(r, b, w.BlockSparseMoE, &s.BlockSparseMoE, dy)
 
-	// grad of :28 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :29 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
-	// grad of :28 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :29 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.PostAttentionLayernorm, dPostAttentionLayernormWeight)
 	r.Free(dPostAttentionLayernormWeight)
 
-	// grad of :26 @attention h cs -> a prefix=self_attn.
+	// grad of :27 @attention h cs -> a prefix=self_attn.
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
-	// grad of :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :26 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
-	// grad of :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :26 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.InputLayernorm, dInputLayernormWeight)
 	r.Free(dInputLayernormWeight)
 	return dx2

@@ -23,23 +23,23 @@ type ExpertsSaved struct {
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/mixtral.toml:41 [fn.experts].
+// Spec: specs/mixtral.toml:42 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :44 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :45 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	g_ := r.ExpertLinearIn(w.W, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 	s.G = g_
 
-	// :45 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :46 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	u := r.ExpertLinearIn(w.W2, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 	s.U = u
 
-	// :46 glu g u -> p fn=hidden_act
+	// :47 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :47 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
+	// :48 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.W22, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
@@ -50,19 +50,19 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/mixtral.toml:41 [fn.experts].
+// Spec: specs/mixtral.toml:42 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :44 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :45 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	g_ := r.ExpertLinearIn(w.W, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :45 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :46 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	u := r.ExpertLinearIn(w.W2, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :46 glu g u -> p fn=hidden_act
+	// :47 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :47 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
+	// :48 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.W22, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y

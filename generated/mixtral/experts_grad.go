@@ -13,21 +13,21 @@ import (
 //	dy [B,T,num_experts_per_tok,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:41 [fn.experts].
+// Spec: specs/mixtral.toml:42 [fn.experts].
 func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :47 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
+	// grad of :48 expert_linear p plan -> y weight={e}.w2.weight:stack experts=num_local_experts out=hidden_size
 	dp := r.ExpertLinearGrad(w.W22, nil, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :46 glu g u -> p fn=hidden_act
+	// grad of :47 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :45 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// grad of :46 expert_linear_in x plan -> u weight={e}.w3.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	dx := r.ExpertLinearInGrad(w.W2, nil, s.X, s.Plan, du)
 	r.Free(du)
 
-	// grad of :44 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// grad of :45 expert_linear_in x plan -> g weight={e}.w1.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	dx2 := r.ExpertLinearInGrad(w.W, nil, s.X, s.Plan, dg)
 	r.Free(s.X, s.Plan, dg)
 

@@ -35,29 +35,29 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:22 [fn.layer].
+// Spec: specs/mixtral.toml:23 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :26 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :26 @attention h cs -> a prefix=self_attn.
+	// :27 @attention h cs -> a prefix=self_attn.
 	a := m.attention(r, b, w.SelfAttn, &s.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :27 add x a -> x1
-	// :28 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :28 add x a -> x1
+	// :29 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
 
-	// :29 @moe h1 -> f prefix=block_sparse_moe.
+	// :30 @moe h1 -> f prefix=block_sparse_moe.
 	f := m.moe(r, b, w.BlockSparseMoE, &s.BlockSparseMoE, h1)
 	r.Free(h1)
 
-	// :30 add x1 f -> y
+	// :31 add x1 f -> y
 	y := kernels.Add(r, x1, f)
 	r.Free(f)
 	return y
@@ -69,25 +69,25 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:22 [fn.layer].
+// Spec: specs/mixtral.toml:23 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
-	// :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :26 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
-	// :26 @attention h cs -> a prefix=self_attn.
+	// :27 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :27 add x a -> x1
-	// :28 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :28 add x a -> x1
+	// :29 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
-	// :29 @moe h1 -> f prefix=block_sparse_moe.
+	// :30 @moe h1 -> f prefix=block_sparse_moe.
 	f := m.moeStep(r, b, w.BlockSparseMoE, h1)
 	r.Free(h1)
 
-	// :30 add x1 f -> y
+	// :31 add x1 f -> y
 	y := kernels.Add(r, x1, f)
 	r.Free(x1, f)
 	return y

@@ -23,25 +23,25 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/mixtral.toml:32 [fn.router].
+// Spec: specs/mixtral.toml:33 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :35 linear x -> logits weight=gate.weight out=num_local_experts
+	// :36 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :36 softmax logits -> p
+	// :37 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
-	// :37 topk p -> index k=num_experts_per_tok
+	// :38 topk p -> index k=num_experts_per_tok
 	index := r.TopK(p, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	s.Index = r.Retain(index)
 
-	// :38 gather_last p index -> v
+	// :39 gather_last p index -> v
 	v := r.GatherLast(p, index)
 
-	// :39 norm_sum v -> w
+	// :40 norm_sum v -> w
 	wZ, w_ := kernels.NormSum(r, v, 0)
 	s.WZ = wZ
 	s.W = r.Retain(w_)
@@ -55,23 +55,23 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/mixtral.toml:32 [fn.router].
+// Spec: specs/mixtral.toml:33 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :35 linear x -> logits weight=gate.weight out=num_local_experts
+	// :36 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :36 softmax logits -> p
+	// :37 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
-	// :37 topk p -> index k=num_experts_per_tok
+	// :38 topk p -> index k=num_experts_per_tok
 	index := r.TopK(p, nn.TopKAttrs{K: m.NumExpertsPerTok})
 
-	// :38 gather_last p index -> v
+	// :39 gather_last p index -> v
 	v := r.GatherLast(p, index)
 	r.Free(p)
 
-	// :39 norm_sum v -> w
+	// :40 norm_sum v -> w
 	w_ := kernels.NormSum3be083(r, v, 0)
 	r.Free(v)
 	return w_, index

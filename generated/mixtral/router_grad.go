@@ -13,21 +13,21 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/mixtral.toml:32 [fn.router].
+// Spec: specs/mixtral.toml:33 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :39 norm_sum v -> w
+	// grad of :40 norm_sum v -> w
 	dv := kernels.NormSumGrad1fac53(r, dw, s.W, s.WZ)
 	r.Free(s.W, s.WZ)
 
-	// grad of :38 gather_last p index -> v
+	// grad of :39 gather_last p index -> v
 	dp := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
 	r.Free(dv, s.Index)
 
-	// grad of :36 softmax logits -> p
+	// grad of :37 softmax logits -> p
 	dlogits := kernels.SoftmaxGrad79301f(r, dp, s.P)
 	r.Free(dp, s.P)
 
-	// grad of :35 linear x -> logits weight=gate.weight out=num_local_experts
+	// grad of :36 linear x -> logits weight=gate.weight out=num_local_experts
 	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx
