@@ -24,7 +24,7 @@ func Sources() []Source {
 	var all []Source
 	for _, family := range [][]Source{rowSources(), matmulSources(), embedSources(), lossSources(), optimizerSources(),
 		attentionSources(), ropeSources(), cacheSources(), elementarySources(), structureSources(), expertSources(),
-		recurrenceSources()} {
+		recurrenceSources(), mixerSources()} {
 		all = append(all, family...)
 	}
 	return all

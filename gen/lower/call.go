@@ -77,6 +77,7 @@ func (b *body) perLayer(prefix string) bool {
 func (b *body) prefixNames(ln *spec.Line, c *ir.Call, prefix string) {
 	for _, m := range prefixName.FindAllStringSubmatch(prefix, -1) {
 		if len(m[1]) == 1 {
+			b.layer = b.layer || m[1] == "i" && (c.Repeat == nil || c.Index != "i")
 			continue
 		}
 		e, _ := expr.Parse(m[1])

@@ -108,6 +108,10 @@ var coded = map[string]func(*Shaper) (shapes, shapes, error){
 		}
 		return s.In, shapes{out}, nil
 	},
+	"square_tables": func(s *Shaper) (shapes, shapes, error) {
+		n, _ := s.Attr("size")
+		return nil, shapes{{ir.Const(1), n, n}, {ir.Const(1), n, n}}, nil
+	},
 	"token_column": func(s *Shaper) (shapes, shapes, error) {
 		return nil, shapes{{ir.Atom("B"), ir.Atom("T"), ir.Const(1)}}, nil
 	},

@@ -37,6 +37,9 @@ type Kernels struct {
 	// Rearrangements (structure.go).
 	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex, MaskedShare, TokenPositions, HidePadding gpu.Kernel
 
+	// Other mixers of tokens (mixers.go, relative_gather.go).
+	Dft, Unfold, RelativeGather gpu.Kernel
+
 	// Relative positions (relative.go).
 	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
 
