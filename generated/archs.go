@@ -27,6 +27,8 @@ import (
 	"github.com/vulcast/vulcast/generated/cohere_compass_text"
 	"github.com/vulcast/vulcast/generated/cwm"
 	"github.com/vulcast/vulcast/generated/dbrx"
+	"github.com/vulcast/vulcast/generated/deberta"
+	"github.com/vulcast/vulcast/generated/deberta_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v2"
 	"github.com/vulcast/vulcast/generated/deepseek_v3"
 	"github.com/vulcast/vulcast/generated/deepseek_v32"
@@ -45,7 +47,9 @@ import (
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
 	"github.com/vulcast/vulcast/generated/falcon_mamba"
+	"github.com/vulcast/vulcast/generated/flaubert"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
+	"github.com/vulcast/vulcast/generated/fnet"
 	"github.com/vulcast/vulcast/generated/fsmt"
 	"github.com/vulcast/vulcast/generated/gemma"
 	"github.com/vulcast/vulcast/generated/gemma2"
@@ -151,6 +155,7 @@ import (
 	"github.com/vulcast/vulcast/generated/umt5"
 	"github.com/vulcast/vulcast/generated/vaultgemma"
 	"github.com/vulcast/vulcast/generated/xglm"
+	"github.com/vulcast/vulcast/generated/xlm"
 	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
 	"github.com/vulcast/vulcast/generated/xmod"
 	"github.com/vulcast/vulcast/generated/youtu"
@@ -183,6 +188,8 @@ func All() []*model.Arch {
 		cohere_compass_text.Arch(),
 		cwm.Arch(),
 		dbrx.Arch(),
+		deberta.Arch(),
+		deberta_v2.Arch(),
 		deepseek_v2.Arch(),
 		deepseek_v3.Arch(),
 		deepseek_v32.Arch(),
@@ -201,7 +208,9 @@ func All() []*model.Arch {
 		exaone_moe.Arch(),
 		falcon.Arch(),
 		falcon_mamba.Arch(),
+		flaubert.Arch(),
 		flex_olmo.Arch(),
+		fnet.Arch(),
 		fsmt.Arch(),
 		gemma.Arch(),
 		gemma2.Arch(),
@@ -307,6 +316,7 @@ func All() []*model.Arch {
 		umt5.Arch(),
 		vaultgemma.Arch(),
 		xglm.Arch(),
+		xlm.Arch(),
 		xlm_roberta_xl.Arch(),
 		xmod.Arch(),
 		youtu.Arch(),

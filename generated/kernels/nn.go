@@ -150,6 +150,12 @@ var (
 	codeSelectiveScanGrad string
 	//go:embed row_dot.spv
 	codeRowDot string
+	//go:embed dft.spv
+	codeDft string
+	//go:embed unfold.spv
+	codeUnfold string
+	//go:embed relative_gather.spv
+	codeRelativeGather string
 )
 
 // NN holds the kernels that runtime/nn launches.
@@ -224,4 +230,7 @@ var NN = nn.Kernels{
 	SelectiveScan:        gpu.Kernel{Name: "selective_scan", Code: codeSelectiveScan},
 	SelectiveScanGrad:    gpu.Kernel{Name: "selective_scan_grad", Code: codeSelectiveScanGrad},
 	RowDot:               gpu.Kernel{Name: "row_dot", Code: codeRowDot},
+	Dft:                  gpu.Kernel{Name: "dft", Code: codeDft},
+	Unfold:               gpu.Kernel{Name: "unfold", Code: codeUnfold},
+	RelativeGather:       gpu.Kernel{Name: "relative_gather", Code: codeRelativeGather},
 }
