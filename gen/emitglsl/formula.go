@@ -343,6 +343,11 @@ func (w *formulaWriter) plain() bool {
 			return false
 		}
 	}
+	for i, o := range w.k.In { // values that broadcast: the op's name is that of the kernel without
+		if o.Class != Full && w.g.In[i].Param == nil {
+			return false
+		}
+	}
 	m := w.g.Members[0]
 	return m.Of == nil && strings.TrimSpace(m.Op) != ""
 }

@@ -30,12 +30,31 @@ var funcs = map[string]Func{
 	"min": {sameNumbers, minMaxGo("min"), minMaxEval(false)},
 	"max": {sameNumbers, minMaxGo("max"), minMaxEval(true)},
 	"len": {func(a []Type) (Type, error) {
-		if len(a) != 1 || a[0].Elem() == Invalid {
-			return Invalid, fmt.Errorf("wants one list")
+		if len(a) != 1 || a[0].Elem() == Invalid && a[0] != String {
+			return Invalid, fmt.Errorf("wants one list or string")
 		}
 		return Int, nil
 	}, func(a []string, _ []Type) string { return "len(" + a[0] + ")" },
-		func(a []any) (any, error) { return listLen(a[0]), nil }},
+		func(a []any) (any, error) {
+			if s, ok := a[0].(string); ok {
+				return len(s), nil
+			}
+			return listLen(a[0]), nil
+		}},
+	// char(s, i): the character of s at place i, as a string; "" outside.
+	"char": {func(a []Type) (Type, error) {
+		if len(a) != 2 || a[0] != String || a[1] != Int {
+			return Invalid, fmt.Errorf("wants a string and a place")
+		}
+		return String, nil
+	}, func(a []string, _ []Type) string { return "nn.Char(" + a[0] + ", " + a[1] + ")" },
+		func(a []any) (any, error) {
+			s, i := a[0].(string), a[1].(int)
+			if i < 0 || i >= len(s) {
+				return "", nil
+			}
+			return s[i : i+1], nil
+		}},
 	"has": {func(a []Type) (Type, error) {
 		if len(a) != 2 || a[0].Elem() != a[1] {
 			return Invalid, fmt.Errorf("wants a list and an element")

@@ -121,7 +121,7 @@ func (n *names) unused(file string) {
 		}
 	}
 	for _, l := range n.arch.Lets {
-		if !n.used[l.Name] && l.Pos.File == file {
+		if !n.used[l.Name] && l.Pos.File == file && !l.Over {
 			n.fail(l.Pos, "let %s is never used", l.Name)
 		}
 	}

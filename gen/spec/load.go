@@ -17,6 +17,7 @@ import (
 type file struct {
 	Name       string            `toml:"name"`
 	Extends    string            `toml:"extends"`
+	Uses       []string          `toml:"uses"`
 	Kind       string            `toml:"kind"`
 	ModelTypes []string          `toml:"model_types"`
 	Packages   []Package         `toml:"package"`
@@ -83,6 +84,9 @@ func load(specs fs.FS, show, name string, children []string) (*Arch, error) {
 		if err := arch.rename(f.Rename); err != nil {
 			return nil, fmt.Errorf("%s: %w", shown, err)
 		}
+	}
+	if err := arch.use(specs, show, shown, f.Uses); err != nil {
+		return nil, err
 	}
 	arch.Name, arch.File = f.Name, shown
 	arch.Lines = strings.Count(strings.TrimRight(string(text), "\n"), "\n") + 1
@@ -227,6 +231,11 @@ func (m *merger) merge(base string) {
 			m.arch.Packages = append(m.arch.Packages, Package{ModelType: t, Config: p.Config, Rename: p.Rename, Pos: p.Pos})
 		}
 	}
+	m.tables()
+}
+
+// tables lays the file's configuration, values, checks and functions over the arch's.
+func (m *merger) tables() {
 	for _, name := range m.inOrder("config", keys(m.f.Config)) {
 		m.config(name, m.f.Config[name])
 	}
@@ -314,10 +323,11 @@ func (m *merger) let(name, src string) {
 		m.fail(p, "let %s: %v", name, err)
 		return
 	}
-	l := Let{name, e, p}
+	l := Let{Name: name, Expr: e, Pos: p}
 	for i := range m.arch.Config { // a child may compute what its parent read
 		if m.arch.Config[i].Name == name {
 			m.arch.Config = append(m.arch.Config[:i], m.arch.Config[i+1:]...)
+			l.Over = true
 			break
 		}
 	}

@@ -94,6 +94,7 @@ type Let struct {
 	Name string
 	Expr *expr.Expr
 	Pos  Pos
+	Over bool // stands for a key that the parents read, and so may drop one that nothing here needs
 }
 
 // Check is a condition that the configuration must meet; Say tells what a violation asks for.

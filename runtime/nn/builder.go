@@ -41,9 +41,13 @@ func (b *Builder) Linears() []*Linear { return b.list.linears }
 // Err joins the errors of the declarations.
 func (b *Builder) Err() error { return errors.Join(b.list.errs...) }
 
-// In returns a builder for names under prefix.
+// In returns a builder for names under prefix, which begins at the top when it begins with a slash.
 func (b *Builder) In(prefix string) *Builder {
 	c := *b
+	if top, ok := strings.CutPrefix(prefix, "/"); ok {
+		c.prefix = ""
+		prefix = top
+	}
 	c.prefix += prefix
 	return &c
 }
@@ -200,3 +204,11 @@ func After(s, sep string) string {
 
 // Probit returns the standard normal quantile.
 func Probit(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+// Char is the character of s at place i, "" outside.
+func Char(s string, i int) string {
+	if i < 0 || i >= len(s) {
+		return ""
+	}
+	return s[i : i+1]
+}
