@@ -11,6 +11,7 @@ import (
 	"github.com/vulcast/vulcast/generated/aria_text"
 	"github.com/vulcast/vulcast/generated/axk1"
 	"github.com/vulcast/vulcast/generated/axk2"
+	"github.com/vulcast/vulcast/generated/bamba"
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/bert_generation"
@@ -46,6 +47,7 @@ import (
 	"github.com/vulcast/vulcast/generated/exaone4"
 	"github.com/vulcast/vulcast/generated/exaone_moe"
 	"github.com/vulcast/vulcast/generated/falcon"
+	"github.com/vulcast/vulcast/generated/falcon_h1"
 	"github.com/vulcast/vulcast/generated/falcon_mamba"
 	"github.com/vulcast/vulcast/generated/flaubert"
 	"github.com/vulcast/vulcast/generated/flex_olmo"
@@ -71,6 +73,7 @@ import (
 	"github.com/vulcast/vulcast/generated/granite"
 	"github.com/vulcast/vulcast/generated/granite_swa"
 	"github.com/vulcast/vulcast/generated/granitemoe"
+	"github.com/vulcast/vulcast/generated/granitemoehybrid"
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/helium"
 	"github.com/vulcast/vulcast/generated/hrm_text"
@@ -81,10 +84,13 @@ import (
 	"github.com/vulcast/vulcast/generated/hyperclovax"
 	"github.com/vulcast/vulcast/generated/ibert"
 	"github.com/vulcast/vulcast/generated/jais2"
+	"github.com/vulcast/vulcast/generated/jamba"
 	"github.com/vulcast/vulcast/generated/jetmoe"
 	"github.com/vulcast/vulcast/generated/jina_embeddings_v3"
 	"github.com/vulcast/vulcast/generated/laguna"
 	"github.com/vulcast/vulcast/generated/layoutlm"
+	"github.com/vulcast/vulcast/generated/lfm2"
+	"github.com/vulcast/vulcast/generated/lfm2_moe"
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/llama4_text"
 	"github.com/vulcast/vulcast/generated/longcat_flash"
@@ -114,6 +120,7 @@ import (
 	"github.com/vulcast/vulcast/generated/mvp"
 	"github.com/vulcast/vulcast/generated/nanochat"
 	"github.com/vulcast/vulcast/generated/nemotron"
+	"github.com/vulcast/vulcast/generated/nemotron_h"
 	"github.com/vulcast/vulcast/generated/nllb_moe"
 	"github.com/vulcast/vulcast/generated/nomic_bert"
 	"github.com/vulcast/vulcast/generated/olmo"
@@ -133,6 +140,8 @@ import (
 	"github.com/vulcast/vulcast/generated/qwen2"
 	"github.com/vulcast/vulcast/generated/qwen2_moe"
 	"github.com/vulcast/vulcast/generated/qwen3"
+	"github.com/vulcast/vulcast/generated/qwen3_5_moe_text"
+	"github.com/vulcast/vulcast/generated/qwen3_5_text"
 	"github.com/vulcast/vulcast/generated/qwen3_moe"
 	"github.com/vulcast/vulcast/generated/qwen3_next"
 	"github.com/vulcast/vulcast/generated/qwen3_vl_moe_text"
@@ -159,6 +168,7 @@ import (
 	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
 	"github.com/vulcast/vulcast/generated/xmod"
 	"github.com/vulcast/vulcast/generated/youtu"
+	"github.com/vulcast/vulcast/generated/zamba"
 	"github.com/vulcast/vulcast/runtime/model"
 )
 
@@ -172,6 +182,7 @@ func All() []*model.Arch {
 		aria_text.Arch(),
 		axk1.Arch(),
 		axk2.Arch(),
+		bamba.Arch(),
 		bart.Arch(),
 		bert.Arch(),
 		bert_generation.Arch(),
@@ -207,6 +218,7 @@ func All() []*model.Arch {
 		exaone4.Arch(),
 		exaone_moe.Arch(),
 		falcon.Arch(),
+		falcon_h1.Arch(),
 		falcon_mamba.Arch(),
 		flaubert.Arch(),
 		flex_olmo.Arch(),
@@ -232,6 +244,7 @@ func All() []*model.Arch {
 		granite.Arch(),
 		granite_swa.Arch(),
 		granitemoe.Arch(),
+		granitemoehybrid.Arch(),
 		granitemoeshared.Arch(),
 		helium.Arch(),
 		hrm_text.Arch(),
@@ -242,10 +255,13 @@ func All() []*model.Arch {
 		hyperclovax.Arch(),
 		ibert.Arch(),
 		jais2.Arch(),
+		jamba.Arch(),
 		jetmoe.Arch(),
 		jina_embeddings_v3.Arch(),
 		laguna.Arch(),
 		layoutlm.Arch(),
+		lfm2.Arch(),
+		lfm2_moe.Arch(),
 		llama.Arch(),
 		llama4_text.Arch(),
 		longcat_flash.Arch(),
@@ -275,6 +291,7 @@ func All() []*model.Arch {
 		mvp.Arch(),
 		nanochat.Arch(),
 		nemotron.Arch(),
+		nemotron_h.Arch(),
 		nllb_moe.Arch(),
 		nomic_bert.Arch(),
 		olmo.Arch(),
@@ -294,6 +311,8 @@ func All() []*model.Arch {
 		qwen2.Arch(),
 		qwen2_moe.Arch(),
 		qwen3.Arch(),
+		qwen3_5_moe_text.Arch(),
+		qwen3_5_text.Arch(),
 		qwen3_moe.Arch(),
 		qwen3_next.Arch(),
 		qwen3_vl_moe_text.Arch(),
@@ -320,5 +339,6 @@ func All() []*model.Arch {
 		xlm_roberta_xl.Arch(),
 		xmod.Arch(),
 		youtu.Arch(),
+		zamba.Arch(),
 	}
 }

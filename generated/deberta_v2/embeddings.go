@@ -75,7 +75,7 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 	s.Mask = mask
 
 	// :61 mul d mask -> y
-	y := kernels.Mul(r, d, mask)
+	y := kernels.Mul8470c3(r, d, mask)
 	r.Free(d)
 	return y
 }
@@ -129,7 +129,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	mask := r.TokenMask(b)
 
 	// :61 mul d mask -> y
-	y := kernels.Mul(r, d, mask)
+	y := kernels.Mul8470c3(r, d, mask)
 	r.Free(d, mask)
 	return y
 }

@@ -53,7 +53,7 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 	s.Z = z
 
 	// :55 div v z -> w
-	w_ := kernels.Div(r, v, z)
+	w_ := kernels.DivAa2668(r, v, z)
 	s.W = r.Retain(w_)
 	r.Free(v)
 	return w_, index
@@ -91,7 +91,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 	r.Free(s_)
 
 	// :55 div v z -> w
-	w_ := kernels.Div(r, v, z)
+	w_ := kernels.DivAa2668(r, v, z)
 	r.Free(v, z)
 	return w_, index
 }

@@ -25,7 +25,7 @@ func (m *Model) unmasked(r *nn.Recorder, b *nn.Batch, s *UnmaskedSaved, x gpu.Te
 	s.S = s_
 
 	// :42 mul x s -> y
-	y := kernels.Mul(r, x, s_)
+	y := kernels.Mul8470c3(r, x, s_)
 	return y
 }
 
@@ -40,7 +40,7 @@ func (m *Model) unmaskedStep(r *nn.Recorder, b *nn.Batch, x gpu.Tensor) gpu.Tens
 	s_ := r.MaskedShare(b, nn.MaskedShareAttrs{Mask: m.MaskTokenID, Kept: float32(1 - 0.15*0.8)})
 
 	// :42 mul x s -> y
-	y := kernels.Mul(r, x, s_)
+	y := kernels.Mul8470c3(r, x, s_)
 	r.Free(s_)
 	return y
 }

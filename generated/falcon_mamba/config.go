@@ -2,50 +2,26 @@
 
 package falcon_mamba
 
-import (
-	"github.com/vulcast/vulcast/runtime/hfconfig"
-	"math"
-)
+import "github.com/vulcast/vulcast/runtime/hfconfig"
 
 // Config is the configuration of falcon_mamba under the names of its spec; each field tells its key in config.json.
 type Config struct {
-	VocabSize             int            // vocab_size
-	HiddenSize            int            // hidden_size
-	NumHiddenLayers       int            // num_hidden_layers
-	NumAttentionHeads     int            // num_attention_heads
-	MaxPositionEmbeddings int            // max_position_embeddings
-	InitializerRange      float64        // initializer_range
-	TieWordEmbeddings     bool           // tie_word_embeddings
-	IntermediateSize      int            // intermediate_size
-	NumKeyValueHeads      int            // num_key_value_heads
-	HeadDim               int            // head_dim
-	HiddenAct             string         // hidden_act
-	RMSNormEps            float64        // layer_norm_epsilon
-	Rope                  map[string]any // rope
-	RopeTheta             float64        // rope_theta
-	AttentionBias         bool           // attention_bias
-	MLPBias               bool           // mlp_bias
-	AttentionDropout      float64        // attention_dropout
-	NumLocalExperts       int            // num_experts, num_local_experts
-	NumExpertsPerTok      int            // num_experts_per_tok
-	MoEIntermediateSize   int            // moe_intermediate_size
-	NSharedExperts        int            // n_shared_experts
-	NormTopkProb          bool           // norm_topk_prob
-	RoutedScalingFactor   float64        // routed_scaling_factor
-	NGroup                int            // n_group
-	TopkGroup             int            // topk_group
-	PartialRotaryFactor   float64        // partial_rotary_factor
-	OutputRouterLogits    bool           // output_router_logits
-	RouterAuxLossCoef     float64        // router_aux_loss_coef
-	SsmExpand             int            // mamba_expand, expand
-	SsmSize               int            // intermediate_size
-	SsmState              int            // mamba_d_state, state_size
-	SsmWidth              int            // mamba_d_conv, conv_kernel
-	SsmRank               int            // mamba_dt_rank, time_step_rank
-	SsmBias               bool           // mamba_proj_bias, use_bias
-	SsmConvBias           bool           // mamba_conv_bias, use_conv_bias
-	SsmAct                string         // hidden_mamba_act, hidden_act
-	MixerRMSEps           float64        // mixer_rms_eps
+	VocabSize             int     // vocab_size
+	HiddenSize            int     // hidden_size
+	NumHiddenLayers       int     // num_hidden_layers
+	MaxPositionEmbeddings int     // max_position_embeddings
+	InitializerRange      float64 // initializer_range
+	TieWordEmbeddings     bool    // tie_word_embeddings
+	SsmExpand             int     // mamba_expand, expand
+	SsmSize               int     // intermediate_size
+	SsmState              int     // mamba_d_state, state_size
+	SsmWidth              int     // mamba_d_conv, conv_kernel
+	SsmRank               int     // mamba_dt_rank, time_step_rank
+	SsmBias               bool    // mamba_proj_bias, use_bias
+	SsmConvBias           bool    // mamba_conv_bias, use_conv_bias
+	SsmAct                string  // hidden_mamba_act, hidden_act
+	RMSNormEps            float64 // layer_norm_epsilon
+	MixerRMSEps           float64 // mixer_rms_eps
 }
 
 // NewConfig reads the configuration. All faults of the file come in one error.
@@ -54,31 +30,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.VocabSize = f.IntOr(50280, "vocab_size")
 	c.HiddenSize = f.IntOr(768, "hidden_size")
 	c.NumHiddenLayers = f.IntOr(32, "num_hidden_layers")
-	c.NumAttentionHeads = f.IntOr(1, "num_attention_heads")
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")
-	c.IntermediateSize = f.IntOr(0, "intermediate_size")
-	c.NumKeyValueHeads = f.IntOr(c.NumAttentionHeads, "num_key_value_heads")
-	c.HeadDim = f.IntOr(c.HiddenSize/c.NumAttentionHeads, "head_dim")
-	c.HiddenAct = f.StringOr("silu", "hidden_act")
-	c.RMSNormEps = f.FloatOr(1e-5, "layer_norm_epsilon")
-	c.Rope = f.Object("rope_parameters", "rope_scaling")
-	c.RopeTheta = f.FloatOr(10000, "rope_theta")
-	c.AttentionBias = f.BoolOr(false, "attention_bias")
-	c.MLPBias = f.BoolOr(false, "mlp_bias")
-	c.AttentionDropout = f.FloatOr(0, "attention_dropout")
-	c.NumLocalExperts = f.IntOr(1, "num_experts", "num_local_experts")
-	c.NumExpertsPerTok = f.IntOr(1, "num_experts_per_tok")
-	c.MoEIntermediateSize = f.IntOr(c.IntermediateSize, "moe_intermediate_size")
-	c.NSharedExperts = f.IntOr(0, "n_shared_experts")
-	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
-	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
-	c.NGroup = f.IntOr(1, "n_group")
-	c.TopkGroup = f.IntOr(1, "topk_group")
-	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
-	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
-	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.SsmExpand = f.IntOr(2, "mamba_expand", "expand")
 	c.SsmSize = f.IntOr(c.SsmExpand*c.HiddenSize, "intermediate_size")
 	c.SsmState = f.IntOr(16, "mamba_d_state", "state_size")
@@ -87,101 +41,12 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SsmBias = f.BoolOr(false, "mamba_proj_bias", "use_bias")
 	c.SsmConvBias = f.BoolOr(true, "mamba_conv_bias", "use_conv_bias")
 	c.SsmAct = f.StringOr("silu", "hidden_mamba_act", "hidden_act")
+	c.RMSNormEps = f.FloatOr(1e-5, "layer_norm_epsilon")
 	c.MixerRMSEps = f.FloatOr(1e-6, "mixer_rms_eps")
-	if err := f.Err(); err != nil {
-		return nil, err
-	}
-	if !(!c.Limited() || c.NGroup > 0 && c.NumLocalExperts%c.NGroup == 0 && c.TopkGroup <= c.NGroup) {
-		f.Refuse("!limited || n_group > 0 && num_local_experts % n_group == 0 && topk_group <= n_group", "experts come in n_group groups of one size")
-	}
-	if !(!c.Limited() || c.NumExpertsPerTok*c.NGroup <= c.TopkGroup*c.NumLocalExperts) {
-		f.Refuse("!limited || num_experts_per_tok * n_group <= topk_group * num_local_experts", "the groups that are kept hold enough experts")
-	}
-	if !(!c.OutputRouterLogits || c.RouterAuxLossCoef == 0) {
-		f.Refuse("!output_router_logits || router_aux_loss_coef == 0", "the auxiliary loss of the router is not computed; set router_aux_loss_coef to 0 or output_router_logits to false")
-	}
-	if !(c.NumExpertsPerTok >= 1 && c.NumExpertsPerTok <= c.NumLocalExperts) {
-		f.Refuse("num_experts_per_tok >= 1 && num_experts_per_tok <= num_local_experts", "every token chooses among the experts")
-	}
 	return c, f.Err()
 }
 
-// AttnScale is 1/sqrt(head_dim).
-func (c *Config) AttnScale() float64 {
-	return 1 / math.Sqrt(float64(c.HeadDim))
-}
-
-// Window is 0.
-func (c *Config) Window() int {
+// NumAttentionHeads is 0.
+func (c *Config) NumAttentionHeads() int {
 	return 0
-}
-
-// QKVBias is attention_bias.
-func (c *Config) QKVBias() bool {
-	return c.AttentionBias
-}
-
-// OBias is attention_bias.
-func (c *Config) OBias() bool {
-	return c.AttentionBias
-}
-
-// RotaryShare is partial_rotary_factor.
-func (c *Config) RotaryShare() float64 {
-	return c.PartialRotaryFactor
-}
-
-// RopeDim is head_dim.
-func (c *Config) RopeDim() int {
-	return c.HeadDim
-}
-
-// RopePairs is false.
-func (c *Config) RopePairs() bool {
-	return false
-}
-
-// Rotates is true.
-func (c *Config) Rotates() bool {
-	return true
-}
-
-// Sparse is true.
-func (c *Config) Sparse() bool {
-	return true
-}
-
-// DenseSize is intermediate_size.
-func (c *Config) DenseSize() int {
-	return c.IntermediateSize
-}
-
-// SharedSize is moe_intermediate_size * n_shared_experts.
-func (c *Config) SharedSize() int {
-	return c.MoEIntermediateSize * c.NSharedExperts
-}
-
-// Limited is n_group > 1.
-func (c *Config) Limited() bool {
-	return c.NGroup > 1
-}
-
-// GroupBest is 2.
-func (c *Config) GroupBest() int {
-	return 2
-}
-
-// GroupZero is false.
-func (c *Config) GroupZero() bool {
-	return false
-}
-
-// Renormed is norm_topk_prob.
-func (c *Config) Renormed() bool {
-	return c.NormTopkProb
-}
-
-// QkNorm is false.
-func (c *Config) QkNorm() bool {
-	return false
 }

@@ -13,16 +13,16 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/mamba.toml:28 [fn.layer].
+// Spec: specs/mamba.toml:31 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :32 @mixer h m -> a prefix=mixer.
+	// grad of :35 @mixer h m -> a prefix=mixer.
 	dh := m.mixerGrad(r, b, w.Mixer, &s.Mixer, dy)
 
-	// grad of :31 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
+	// grad of :34 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
 	dNormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.Norm.Value, s.X, dy)
 	r.Free(dh, s.HR, s.X)
 
-	// grad of :31 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
+	// grad of :34 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
 	r.AddGrad(w.Norm, dNormWeight)
 	r.Free(dNormWeight)
 	return dx2

@@ -13,42 +13,42 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/mamba.toml:21 [fn.mixer].
+// Spec: specs/base/mamba.toml:16 [fn.mixer].
 func (m *Model) mixerGrad(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :33 linear p -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
+	// grad of :28 linear p -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
 	dp := r.LinearGrad(w.OutProj, s.P, dy, gpu.Tensor{})
 	r.Free(s.P)
 
-	// grad of :32 glu z s -> p fn=ssm_act
+	// grad of :27 glu z s -> p fn=ssm_act
 	dz, ds := kernels.GLUGradF18837(r, dp, s.Z, s.S, m.SsmAct)
 	r.Free(dp, s.Z, s.S)
 
-	// grad of :31 @scan u dt b c -> s
+	// grad of :26 @scan u dt b c -> s
 	du, ddt, db, dc := m.scanGrad(r, b, w.Scan, &s.Scan, ds)
 	r.Free(ds)
 
-	// grad of :30 @steps u -> dt b c
+	// grad of :25 @steps u -> dt b c
 	du2 := m.stepsGrad(r, b, w.Steps, &s.Steps, ddt, db, dc)
 	r.Free(ddt, db, dc)
 
-	// grad of :29 mul u2 m -> u
-	// grad of :28 act u1 -> u2 fn=ssm_act
+	// grad of :24 mul u2 m -> u
+	// grad of :23 act u1 -> u2 fn=ssm_act
 	du1 := kernels.AddMulGradActGradCeec6c(r, du, du2, s.M, s.U1, m.SsmAct)
 	r.Free(du, du2, s.U1)
 
-	// grad of :27 causal_conv u0 -> u1 weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
+	// grad of :22 causal_conv u0 -> u1 weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
 	du0 := r.CausalConvGrad(b, w.Convd, w.ConvdBias, s.U0, du1, nn.CausalConvGradAttrs{Width: m.SsmWidth})
 	r.Free(s.U0, du1)
 
-	// grad of :26 split uz -> u0 z sizes=ssm_size,ssm_size
+	// grad of :21 split uz -> u0 z sizes=ssm_size,ssm_size
 	duz := r.Concat([]gpu.Tensor{du0, dz}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(du0, dz)
 
-	// grad of :25 linear xm -> uz weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size
+	// grad of :20 linear xm -> uz weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size
 	dxm := r.LinearGrad(w.InProj, s.Xm, duz, gpu.Tensor{})
 	r.Free(s.Xm, duz)
 
-	// grad of :24 mul x m -> xm
+	// grad of :19 mul x m -> xm
 	dx := kernels.MulGradFd22f2(r, dxm, s.M)
 	r.Free(dxm, s.M)
 	return dx

@@ -12,17 +12,17 @@ import (
 //
 //	dh [B,T,hidden_size] act
 //
-// Spec: specs/mamba.toml:15 [fn.model].
+// Spec: specs/mamba.toml:18 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :21 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
+	// grad of :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
 	dxn, dBackboneNormFWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.NormF.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
-	// grad of :21 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
+	// grad of :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
 	r.AddGrad(w.NormF, dBackboneNormFWeight)
 	r.Free(dBackboneNormFWeight)
 
-	// grad of :20 @layer x0 m -> xn repeat=num_hidden_layers prefix=backbone.layers.{i}.
+	// grad of :23 @layer x0 m -> xn repeat=num_hidden_layers prefix=backbone.layers.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		nextDx0 := m.layerGrad(r, b, w.Layer[i], &s.Layer[i], dx0)
@@ -31,7 +31,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	}
 	r.Free(dxn)
 
-	// grad of :18 embed tokens -> x0 weight=backbone.embeddings.weight|backbone.embedding.weight rows=vocab_size cols=hidden_size
+	// grad of :21 embed tokens -> x0 weight=backbone.embeddings.weight|backbone.embedding.weight rows=vocab_size cols=hidden_size
 	r.EmbedGrad(w.Embeddings, s.Tokens, dx0)
 	r.Free(s.Tokens, dx0)
 }

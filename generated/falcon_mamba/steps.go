@@ -23,27 +23,27 @@ type StepsSaved struct {
 //	-> b_ [B,T,ssm_state] act
 //	-> c_ [B,T,ssm_state] act
 //
-// Spec: specs/base/mamba.toml:35 [fn.steps].
+// Spec: specs/base/mamba.toml:30 [fn.steps].
 func (m *Model) steps(r *nn.Recorder, b *nn.Batch, w *StepsWeights, s *StepsSaved, u gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.U = r.Retain(u)
-	// :38 linear u -> p weight=x_proj.weight out=ssm_rank+2*ssm_state
+	// :33 linear u -> p weight=x_proj.weight out=ssm_rank+2*ssm_state
 	p := r.Linear(w.XProj, u)
 
-	// :39 split p -> t0 b0 c0 sizes=ssm_rank,ssm_state,ssm_state
+	// :34 split p -> t0 b0 c0 sizes=ssm_rank,ssm_state,ssm_state
 	t0Parts := r.Split(p, nn.SplitAttrs{Sizes: []int{m.SsmRank, m.SsmState, m.SsmState}, Axis: []int{-1}})
 	t0, b0, c0 := t0Parts[0], t0Parts[1], t0Parts[2]
 	r.Free(p)
 
-	// :40 @step_norms t0 b0 c0 -> t b c
+	// :35 @step_norms t0 b0 c0 -> t b c
 	t, b_, c_ := m.stepNorms(r, b, &s.StepNorms, t0, b0, c0)
 	s.T = t
 	r.Free(t0, b0, c0)
 
-	// :41 linear t -> ts weight=dt_proj.weight bias=dt_proj.bias out=ssm_size
+	// :36 linear t -> ts weight=dt_proj.weight bias=dt_proj.bias out=ssm_size
 	ts := r.Linear(w.DtProj, t)
 	s.Ts = ts
 
-	// :42 softplus ts -> dt
+	// :37 softplus ts -> dt
 	dt := kernels.Softplus(r, ts)
 	return dt, b_, c_
 }
@@ -55,25 +55,25 @@ func (m *Model) steps(r *nn.Recorder, b *nn.Batch, w *StepsWeights, s *StepsSave
 //	-> b_ [B,T,ssm_state] act
 //	-> c_ [B,T,ssm_state] act
 //
-// Spec: specs/base/mamba.toml:35 [fn.steps].
+// Spec: specs/base/mamba.toml:30 [fn.steps].
 func (m *Model) stepsStep(r *nn.Recorder, b *nn.Batch, w *StepsWeights, u gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :38 linear u -> p weight=x_proj.weight out=ssm_rank+2*ssm_state
+	// :33 linear u -> p weight=x_proj.weight out=ssm_rank+2*ssm_state
 	p := r.Linear(w.XProj, u)
 
-	// :39 split p -> t0 b0 c0 sizes=ssm_rank,ssm_state,ssm_state
+	// :34 split p -> t0 b0 c0 sizes=ssm_rank,ssm_state,ssm_state
 	t0Parts := r.Split(p, nn.SplitAttrs{Sizes: []int{m.SsmRank, m.SsmState, m.SsmState}, Axis: []int{-1}})
 	t0, b0, c0 := t0Parts[0], t0Parts[1], t0Parts[2]
 	r.Free(p)
 
-	// :40 @step_norms t0 b0 c0 -> t b c
+	// :35 @step_norms t0 b0 c0 -> t b c
 	t, b_, c_ := m.stepNormsStep(r, b, t0, b0, c0)
 	r.Free(t0, b0, c0)
 
-	// :41 linear t -> ts weight=dt_proj.weight bias=dt_proj.bias out=ssm_size
+	// :36 linear t -> ts weight=dt_proj.weight bias=dt_proj.bias out=ssm_size
 	ts := r.Linear(w.DtProj, t)
 	r.Free(t)
 
-	// :42 softplus ts -> dt
+	// :37 softplus ts -> dt
 	dt := kernels.Softplus(r, ts)
 	r.Free(ts)
 	return dt, b_, c_

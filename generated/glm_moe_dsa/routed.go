@@ -37,7 +37,7 @@ func (m *Model) routed(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedS
 	s.Wk = wk
 
 	// :90 mul e wk -> ew
-	ew := kernels.Mul(r, e, wk)
+	ew := kernels.Mul480e51(r, e, wk)
 
 	// :91 sum ew -> s axis=-2
 	s_ := r.SumAxis(ew, nn.SumAxisAttrs{Axis: []int{-2}})
@@ -69,7 +69,7 @@ func (m *Model) routedStep(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, x, w_,
 	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
 
 	// :90 mul e wk -> ew
-	ew := kernels.Mul(r, e, wk)
+	ew := kernels.Mul480e51(r, e, wk)
 	r.Free(e, wk)
 
 	// :91 sum ew -> s axis=-2

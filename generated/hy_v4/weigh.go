@@ -28,7 +28,7 @@ func (m *Model) weigh(r *nn.Recorder, b *nn.Batch, s *WeighSaved, x, w_ gpu.Tens
 	s.W1 = w1
 
 	// :86 mul x w1 -> xw
-	xw := kernels.Mul(r, x, w1)
+	xw := kernels.Mul480e51(r, x, w1)
 
 	// :87 sum xw -> s axis=-2
 	s_ := r.SumAxis(xw, nn.SumAxisAttrs{Axis: []int{-2}})
@@ -52,7 +52,7 @@ func (m *Model) weighStep(r *nn.Recorder, b *nn.Batch, x, w_ gpu.Tensor) gpu.Ten
 	w1 := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HcMult, 1}})
 
 	// :86 mul x w1 -> xw
-	xw := kernels.Mul(r, x, w1)
+	xw := kernels.Mul480e51(r, x, w1)
 	r.Free(w1)
 
 	// :87 sum xw -> s axis=-2

@@ -28,7 +28,7 @@ func (m *Model) mix(r *nn.Recorder, b *nn.Batch, s *MixSaved, e, w_ gpu.Tensor) 
 	s.Wk = wk
 
 	// :75 mul e wk -> ew
-	ew := kernels.Mul(r, e, wk)
+	ew := kernels.Mul480e51(r, e, wk)
 
 	// :76 sum ew -> s axis=-2
 	s_ := r.SumAxis(ew, nn.SumAxisAttrs{Axis: []int{-2}})
@@ -52,7 +52,7 @@ func (m *Model) mixStep(r *nn.Recorder, b *nn.Batch, e, w_ gpu.Tensor) gpu.Tenso
 	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
 
 	// :75 mul e wk -> ew
-	ew := kernels.Mul(r, e, wk)
+	ew := kernels.Mul480e51(r, e, wk)
 	r.Free(wk)
 
 	// :76 sum ew -> s axis=-2

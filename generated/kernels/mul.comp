@@ -3,7 +3,7 @@
 // mul:
 //   y = x * u
 // x [rows D] read
-// u [rows] read
+// u [rows D] read
 // y [rows D] written
 // Dispatch ceil(n / (W * lanes)) workgroups, folded into x and y; n = rows * D.
 #version 450
@@ -71,6 +71,11 @@ float us(uint i) {
     const vec2 v = unpack2(usType, usWord[i >> 1]);
     return (i & 1u) == 0u ? v.x : v.y;
 }
+vec4 us4(uint i) {
+    if (usType == F32) return uintBitsToFloat(usQuad[i]);
+    const uvec2 w = usPair[i];
+    return vec4(unpack2(usType, w.x), unpack2(usType, w.y));
+}
 
 layout(constant_id = 102) const uint ysType = 0;
 layout(binding = 2, std430) writeonly buffer YsWords { uint ysWord[]; };
@@ -88,11 +93,11 @@ void main() {
     const uint at0 = W * (group * gl_WorkGroupSize.x + gl_LocalInvocationID.x);
     if (at0 >= rows * D) return;
     const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
+    const vec4 u4 = W == 4 ? us4(at0 / 4) : vec4(us(at0));
     vec4 y4;
     [[unroll]] for (uint k = 0; k < W; k++) {
-        const uint at = at0 + k;
         const float x = x4[k];
-        const float u = us(at / D);
+        const float u = u4[k];
         const float y = x * u;
         y4[k] = y;
     }

@@ -20,7 +20,7 @@ var mul_ = gpu.Kernel{Name: "mul", Code: codeMul}
 func Mul(r *nn.Recorder, x, u gpu.Tensor) (y gpu.Tensor) {
 	f := r.Formula(&mul_, x, false)
 	f.InFull(x)
-	f.InRow(u)
+	f.InFull(u)
 	y = f.OutFull(r.Act)
 	f.Record()
 	return y

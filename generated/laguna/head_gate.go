@@ -42,7 +42,7 @@ func (m *Model) headGate(r *nn.Recorder, b *nn.Batch, w *HeadGateWeights, s *Hea
 	s.Ah = ah
 
 	// :83 mul ah gh -> yh
-	yh := kernels.Mul(r, ah, gh)
+	yh := kernels.Mul480e51(r, ah, gh)
 
 	// :84 reshape yh -> y shape=B,T,heads*head_dim
 	y := r.Reshape(yh, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.Heads(i) * m.HeadDim}})
@@ -73,7 +73,7 @@ func (m *Model) headGateStep(r *nn.Recorder, b *nn.Batch, w *HeadGateWeights, i 
 	ah := r.Reshape(a, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.Heads(i), m.HeadDim}})
 
 	// :83 mul ah gh -> yh
-	yh := kernels.Mul(r, ah, gh)
+	yh := kernels.Mul480e51(r, ah, gh)
 	r.Free(ah, gh)
 
 	// :84 reshape yh -> y shape=B,T,heads*head_dim

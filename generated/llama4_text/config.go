@@ -122,8 +122,8 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if !(!c.OutputRouterLogits || c.RouterAuxLossCoef == 0) {
 		f.Refuse("!output_router_logits || router_aux_loss_coef == 0", "the auxiliary loss of the router is not computed; set router_aux_loss_coef to 0 or output_router_logits to false")
 	}
-	if !(c.NumExpertsPerTok >= 1 && c.NumExpertsPerTok <= c.NumLocalExperts) {
-		f.Refuse("num_experts_per_tok >= 1 && num_experts_per_tok <= num_local_experts", "every token chooses among the experts")
+	if !(c.NumLocalExperts == 0 || c.NumExpertsPerTok >= 1 && c.NumExpertsPerTok <= c.NumLocalExperts) {
+		f.Refuse("num_local_experts == 0 || num_experts_per_tok >= 1 && num_experts_per_tok <= num_local_experts", "every token chooses among the experts")
 	}
 	if !(c.RouterJitterNoise == 0) {
 		f.Refuse("router_jitter_noise == 0", "noise on the router's input while training is not computed")

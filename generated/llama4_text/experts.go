@@ -42,7 +42,7 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 	s.Wk = wk
 
 	// :87 mul xk wk -> xw
-	xw := kernels.Mul(r, xk, wk)
+	xw := kernels.Mul480e51(r, xk, wk)
 	s.Xw = xw
 
 	// :88 expert_linear xw plan -> gu weight=gate_up_proj:t experts=num_local_experts out=2*moe_intermediate_size
@@ -92,7 +92,7 @@ func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, w
 	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
 
 	// :87 mul xk wk -> xw
-	xw := kernels.Mul(r, xk, wk)
+	xw := kernels.Mul480e51(r, xk, wk)
 	r.Free(xk, wk)
 
 	// :88 expert_linear xw plan -> gu weight=gate_up_proj:t experts=num_local_experts out=2*moe_intermediate_size

@@ -17,10 +17,10 @@ type HeadSaved struct {
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/mamba.toml:23 [fn.head].
+// Spec: specs/mamba.toml:26 [fn.head].
 func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, h gpu.Tensor) gpu.Tensor {
 	s.H = r.Retain(h)
-	// :26 linear h -> logits weight=lm_head.weight out=vocab_size tied=backbone.embeddings.weight
+	// :29 linear h -> logits weight=lm_head.weight out=vocab_size tied=backbone.embeddings.weight
 	logits := r.Linear(w.LMHead, h)
 	return logits
 }
@@ -30,9 +30,9 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/mamba.toml:23 [fn.head].
+// Spec: specs/mamba.toml:26 [fn.head].
 func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tensor) gpu.Tensor {
-	// :26 linear h -> logits weight=lm_head.weight out=vocab_size tied=backbone.embeddings.weight
+	// :29 linear h -> logits weight=lm_head.weight out=vocab_size tied=backbone.embeddings.weight
 	logits := r.Linear(w.LMHead, h)
 	return logits
 }

@@ -32,18 +32,18 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mamba.toml:28 [fn.layer].
+// Spec: specs/mamba.toml:31 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, m_ gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :31 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
+	// :34 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, x, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :32 @mixer h m -> a prefix=mixer.
+	// :35 @mixer h m -> a prefix=mixer.
 	a := m.mixer(r, b, w.Mixer, &s.Mixer, h, m_)
 	r.Free(h)
 
-	// :33 add x a -> y
+	// :36 add x a -> y
 	y := kernels.Add(r, x, a)
 	r.Free(a)
 	return y
@@ -55,16 +55,16 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mamba.toml:28 [fn.layer].
+// Spec: specs/mamba.toml:31 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, m_ gpu.Tensor) gpu.Tensor {
-	// :31 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
+	// :34 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, x, w.Norm.Value, float32(m.RMSNormEps))
 
-	// :32 @mixer h m -> a prefix=mixer.
+	// :35 @mixer h m -> a prefix=mixer.
 	a := m.mixerStep(r, b, w.Mixer, &st.Mixer, h, m_)
 	r.Free(h)
 
-	// :33 add x a -> y
+	// :36 add x a -> y
 	y := kernels.Add(r, x, a)
 	r.Free(a)
 	return y

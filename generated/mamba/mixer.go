@@ -40,44 +40,44 @@ func (c *Config) mixerState(a *nn.StateAlloc) MixerState {
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/mamba.toml:21 [fn.mixer].
+// Spec: specs/base/mamba.toml:16 [fn.mixer].
 func (m *Model) mixer(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSaved, x, m_ gpu.Tensor) gpu.Tensor {
 	s.M = r.Retain(m_)
-	// :24 mul x m -> xm
-	xm := kernels.Mul(r, x, m_)
+	// :19 mul x m -> xm
+	xm := kernels.Mul8470c3(r, x, m_)
 	s.Xm = xm
 
-	// :25 linear xm -> uz weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size
+	// :20 linear xm -> uz weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size
 	uz := r.Linear(w.InProj, xm)
 
-	// :26 split uz -> u0 z sizes=ssm_size,ssm_size
+	// :21 split uz -> u0 z sizes=ssm_size,ssm_size
 	u0Parts := r.Split(uz, nn.SplitAttrs{Sizes: []int{m.SsmSize, m.SsmSize}, Axis: []int{-1}})
 	u0, z := u0Parts[0], u0Parts[1]
 	s.U0 = u0
 	s.Z = z
 	r.Free(uz)
 
-	// :27 causal_conv u0 -> u1 weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
+	// :22 causal_conv u0 -> u1 weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
 	u1 := r.CausalConv(b, w.Convd, w.ConvdBias, u0, nn.CausalConvAttrs{Width: m.SsmWidth})
 	s.U1 = u1
 
-	// :28 act u1 -> u2 fn=ssm_act
-	// :29 mul u2 m -> u
+	// :23 act u1 -> u2 fn=ssm_act
+	// :24 mul u2 m -> u
 	u := kernels.ActMulBc976c(r, u1, m_, m.SsmAct)
 
-	// :30 @steps u -> dt b c
+	// :25 @steps u -> dt b c
 	dt, b_, c_ := m.steps(r, b, w.Steps, &s.Steps, u)
 
-	// :31 @scan u dt b c -> s
+	// :26 @scan u dt b c -> s
 	s_ := m.scan(r, b, w.Scan, &s.Scan, u, dt, b_, c_)
 	s.S = s_
 	r.Free(u, dt, b_, c_)
 
-	// :32 glu z s -> p fn=ssm_act
+	// :27 glu z s -> p fn=ssm_act
 	p := kernels.GLU(r, z, s_, m.SsmAct)
 	s.P = p
 
-	// :33 linear p -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
+	// :28 linear p -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
 	y := r.Linear(w.OutProj, p)
 	return y
 }
@@ -88,41 +88,41 @@ func (m *Model) mixer(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSave
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/mamba.toml:21 [fn.mixer].
+// Spec: specs/base/mamba.toml:16 [fn.mixer].
 func (m *Model) mixerStep(r *nn.Recorder, b *nn.Batch, w *MixerWeights, st *MixerState, x, m_ gpu.Tensor) gpu.Tensor {
-	// :24 mul x m -> xm
-	xm := kernels.Mul(r, x, m_)
+	// :19 mul x m -> xm
+	xm := kernels.Mul8470c3(r, x, m_)
 
-	// :25 linear xm -> uz weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size
+	// :20 linear xm -> uz weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size
 	uz := r.Linear(w.InProj, xm)
 	r.Free(xm)
 
-	// :26 split uz -> u0 z sizes=ssm_size,ssm_size
+	// :21 split uz -> u0 z sizes=ssm_size,ssm_size
 	u0Parts := r.Split(uz, nn.SplitAttrs{Sizes: []int{m.SsmSize, m.SsmSize}, Axis: []int{-1}})
 	u0, z := u0Parts[0], u0Parts[1]
 	r.Free(uz)
 
-	// :27 causal_conv u0 -> u1 weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
+	// :22 causal_conv u0 -> u1 weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
 	u1 := r.CausalConvStep(b, &st.U1, w.Convd, w.ConvdBias, u0, nn.CausalConvAttrs{Width: m.SsmWidth})
 	r.Free(u0)
 
-	// :28 act u1 -> u2 fn=ssm_act
-	// :29 mul u2 m -> u
+	// :23 act u1 -> u2 fn=ssm_act
+	// :24 mul u2 m -> u
 	u := kernels.ActMulBc976c(r, u1, m_, m.SsmAct)
 	r.Free(u1)
 
-	// :30 @steps u -> dt b c
+	// :25 @steps u -> dt b c
 	dt, b_, c_ := m.stepsStep(r, b, w.Steps, u)
 
-	// :31 @scan u dt b c -> s
+	// :26 @scan u dt b c -> s
 	s_ := m.scanStep(r, b, w.Scan, &st.Scan, u, dt, b_, c_)
 	r.Free(u, dt, b_, c_)
 
-	// :32 glu z s -> p fn=ssm_act
+	// :27 glu z s -> p fn=ssm_act
 	p := kernels.GLU(r, z, s_, m.SsmAct)
 	r.Free(z, s_)
 
-	// :33 linear p -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
+	// :28 linear p -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
 	y := r.Linear(w.OutProj, p)
 	r.Free(p)
 	return y

@@ -35,16 +35,16 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/mamba.toml:15 [fn.model].
+// Spec: specs/mamba.toml:18 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :18 embed tokens -> x0 weight=backbone.embeddings.weight|backbone.embedding.weight rows=vocab_size cols=hidden_size
+	// :21 embed tokens -> x0 weight=backbone.embeddings.weight|backbone.embedding.weight rows=vocab_size cols=hidden_size
 	x0 := r.Embed(w.Embeddings, tokens)
 
-	// :19 token_mask -> m
+	// :22 token_mask -> m
 	m_ := r.TokenMask(b)
 
-	// :20 @layer x0 m -> xn repeat=num_hidden_layers prefix=backbone.layers.{i}.
+	// :23 @layer x0 m -> xn repeat=num_hidden_layers prefix=backbone.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -55,7 +55,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, m_)
 
-	// :21 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
+	// :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, xn, w.NormF.Value, float32(m.RMSNormEps))
 	s.HR = hR
 	return h
@@ -66,15 +66,15 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/mamba.toml:15 [fn.model].
+// Spec: specs/mamba.toml:18 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :18 embed tokens -> x0 weight=backbone.embeddings.weight|backbone.embedding.weight rows=vocab_size cols=hidden_size
+	// :21 embed tokens -> x0 weight=backbone.embeddings.weight|backbone.embedding.weight rows=vocab_size cols=hidden_size
 	x0 := r.Embed(w.Embeddings, tokens)
 
-	// :19 token_mask -> m
+	// :22 token_mask -> m
 	m_ := r.TokenMask(b)
 
-	// :20 @layer x0 m -> xn repeat=num_hidden_layers prefix=backbone.layers.{i}.
+	// :23 @layer x0 m -> xn repeat=num_hidden_layers prefix=backbone.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		nextXn := m.layerStep(r, b, w.Layer[i], &st.Layer[i], xn, m_)
@@ -83,7 +83,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, m_)
 
-	// :21 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
+	// :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, xn, w.NormF.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h

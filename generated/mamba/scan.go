@@ -38,48 +38,48 @@ func (c *Config) scanState(a *nn.StateAlloc) ScanState {
 //	c_ [B,T,ssm_state] act
 //	-> y [B,T,ssm_size] act
 //
-// Spec: specs/base/mamba.toml:51 [fn.scan].
+// Spec: specs/base/mamba.toml:46 [fn.scan].
 func (m *Model) scan(r *nn.Recorder, b *nn.Batch, w *ScanWeights, s *ScanSaved, u, dt, b_, c_ gpu.Tensor) gpu.Tensor {
 	s.U = r.Retain(u)
-	// :54 reshape u -> u1 shape=B,T,1,ssm_size
+	// :49 reshape u -> u1 shape=B,T,1,ssm_size
 	u1 := r.Reshape(u, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmSize}})
 	s.U1 = u1
 
-	// :55 reshape dt -> dt1 shape=B,T,1,ssm_size
+	// :50 reshape dt -> dt1 shape=B,T,1,ssm_size
 	dt1 := r.Reshape(dt, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmSize}})
 	s.Dt1 = dt1
 
-	// :56 reshape b -> b1 shape=B,T,1,ssm_state
+	// :51 reshape b -> b1 shape=B,T,1,ssm_state
 	b1 := r.Reshape(b_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmState}})
 	s.B1 = b1
 
-	// :57 reshape c -> c1 shape=B,T,1,ssm_state
+	// :52 reshape c -> c1 shape=B,T,1,ssm_state
 	c1 := r.Reshape(c_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmState}})
 	s.C1 = c1
 
-	// :58 tensor -> a0 weight=A_log shape=ssm_size,ssm_state
+	// :53 tensor -> a0 weight=A_log shape=ssm_size,ssm_state
 	a0 := r.TensorOf(w.ALog, nn.TensorOfAttrs{Shape: []int{m.SsmSize, m.SsmState}})
 
-	// :59 exp a0 -> a1
-	// :60 scale a1 -> a2 by=-1.0
+	// :54 exp a0 -> a1
+	// :55 scale a1 -> a2 by=-1.0
 	a1, a2 := kernels.ExpScaleD6c281(r, a0, -1.0)
 	s.A1 = a1
 	r.Free(a0)
 
-	// :61 reshape a2 -> a shape=1,ssm_size,ssm_state
+	// :56 reshape a2 -> a shape=1,ssm_size,ssm_state
 	a := r.Reshape(a2, nn.ReshapeAttrs{Shape: []int{1, m.SsmSize, m.SsmState}})
 	s.A = a
 	r.Free(a2)
 
-	// :62 selective_scan u1 dt1 a b1 c1 -> s
+	// :57 selective_scan u1 dt1 a b1 c1 -> s
 	s_ := r.SelectiveScan(b, u1, dt1, a, b1, c1)
 
-	// :63 reshape s -> s1 shape=B,T,ssm_size
+	// :58 reshape s -> s1 shape=B,T,ssm_size
 	s1 := r.Reshape(s_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmSize}})
 	r.Free(s_)
 
-	// :64 gain u -> ud weight=D
-	// :65 add s1 ud -> y
+	// :59 gain u -> ud weight=D
+	// :60 add s1 ud -> y
 	y := kernels.GainAdd794a91(r, u, w.D.Value, s1)
 	r.Free(s1)
 	return y
@@ -93,42 +93,42 @@ func (m *Model) scan(r *nn.Recorder, b *nn.Batch, w *ScanWeights, s *ScanSaved, 
 //	c_ [B,T,ssm_state] act
 //	-> y [B,T,ssm_size] act
 //
-// Spec: specs/base/mamba.toml:51 [fn.scan].
+// Spec: specs/base/mamba.toml:46 [fn.scan].
 func (m *Model) scanStep(r *nn.Recorder, b *nn.Batch, w *ScanWeights, st *ScanState, u, dt, b_, c_ gpu.Tensor) gpu.Tensor {
-	// :54 reshape u -> u1 shape=B,T,1,ssm_size
+	// :49 reshape u -> u1 shape=B,T,1,ssm_size
 	u1 := r.Reshape(u, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmSize}})
 
-	// :55 reshape dt -> dt1 shape=B,T,1,ssm_size
+	// :50 reshape dt -> dt1 shape=B,T,1,ssm_size
 	dt1 := r.Reshape(dt, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmSize}})
 
-	// :56 reshape b -> b1 shape=B,T,1,ssm_state
+	// :51 reshape b -> b1 shape=B,T,1,ssm_state
 	b1 := r.Reshape(b_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmState}})
 
-	// :57 reshape c -> c1 shape=B,T,1,ssm_state
+	// :52 reshape c -> c1 shape=B,T,1,ssm_state
 	c1 := r.Reshape(c_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.SsmState}})
 
-	// :58 tensor -> a0 weight=A_log shape=ssm_size,ssm_state
+	// :53 tensor -> a0 weight=A_log shape=ssm_size,ssm_state
 	a0 := r.TensorOf(w.ALog, nn.TensorOfAttrs{Shape: []int{m.SsmSize, m.SsmState}})
 
-	// :59 exp a0 -> a1
-	// :60 scale a1 -> a2 by=-1.0
+	// :54 exp a0 -> a1
+	// :55 scale a1 -> a2 by=-1.0
 	a2 := kernels.ExpScale202aac(r, a0, -1.0)
 	r.Free(a0)
 
-	// :61 reshape a2 -> a shape=1,ssm_size,ssm_state
+	// :56 reshape a2 -> a shape=1,ssm_size,ssm_state
 	a := r.Reshape(a2, nn.ReshapeAttrs{Shape: []int{1, m.SsmSize, m.SsmState}})
 	r.Free(a2)
 
-	// :62 selective_scan u1 dt1 a b1 c1 -> s
+	// :57 selective_scan u1 dt1 a b1 c1 -> s
 	s_ := r.SelectiveScanStep(b, &st.S, u1, dt1, a, b1, c1)
 	r.Free(u1, dt1, a, b1, c1)
 
-	// :63 reshape s -> s1 shape=B,T,ssm_size
+	// :58 reshape s -> s1 shape=B,T,ssm_size
 	s1 := r.Reshape(s_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmSize}})
 	r.Free(s_)
 
-	// :64 gain u -> ud weight=D
-	// :65 add s1 ud -> y
+	// :59 gain u -> ud weight=D
+	// :60 add s1 ud -> y
 	y := kernels.GainAdd794a91(r, u, w.D.Value, s1)
 	r.Free(s1)
 	return y

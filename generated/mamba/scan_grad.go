@@ -16,49 +16,49 @@ import (
 //	-> db [B,T,ssm_state] act
 //	-> dc [B,T,ssm_state] act
 //
-// Spec: specs/base/mamba.toml:51 [fn.scan].
+// Spec: specs/base/mamba.toml:46 [fn.scan].
 func (m *Model) scanGrad(r *nn.Recorder, b *nn.Batch, w *ScanWeights, s *ScanSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// grad of :64 gain u -> ud weight=D
+	// grad of :59 gain u -> ud weight=D
 	du, dD := kernels.GainGrad4201ce(r, dy, w.D.Value, s.U)
 	r.Free(s.U)
 
-	// grad of :64 gain u -> ud weight=D
+	// grad of :59 gain u -> ud weight=D
 	r.AddGrad(w.D, dD)
 	r.Free(dD)
 
-	// grad of :63 reshape s -> s1 shape=B,T,ssm_size
+	// grad of :58 reshape s -> s1 shape=B,T,ssm_size
 	ds := r.Reshape(dy, nn.ReshapeAttrs{Like: []int{b.B, b.T, 1, m.SsmSize}})
 
-	// grad of :62 selective_scan u1 dt1 a b1 c1 -> s
+	// grad of :57 selective_scan u1 dt1 a b1 c1 -> s
 	du1, ddt1, da, db1, dc1 := r.SelectiveScanGrad(b, s.U1, s.Dt1, s.A, s.B1, s.C1, ds)
 	r.Free(s.U1, s.Dt1, s.A, s.B1, s.C1, ds)
 
-	// grad of :61 reshape a2 -> a shape=1,ssm_size,ssm_state
+	// grad of :56 reshape a2 -> a shape=1,ssm_size,ssm_state
 	da2 := r.Reshape(da, nn.ReshapeAttrs{Like: []int{m.SsmSize, m.SsmState}})
 	r.Free(da)
 
-	// grad of :60 scale a1 -> a2 by=-1.0
-	// grad of :59 exp a0 -> a1
+	// grad of :55 scale a1 -> a2 by=-1.0
+	// grad of :54 exp a0 -> a1
 	da0 := kernels.ScaleGradExpGrad66e3da(r, da2, s.A1, -1.0)
 	r.Free(da2, s.A1)
 
-	// grad of :58 tensor -> a0 weight=A_log shape=ssm_size,ssm_state
+	// grad of :53 tensor -> a0 weight=A_log shape=ssm_size,ssm_state
 	r.TensorOfGrad(w.ALog, da0, nn.TensorOfGradAttrs{Shape: []int{m.SsmSize, m.SsmState}})
 	r.Free(da0)
 
-	// grad of :57 reshape c -> c1 shape=B,T,1,ssm_state
+	// grad of :52 reshape c -> c1 shape=B,T,1,ssm_state
 	dc := r.Reshape(dc1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmState}})
 	r.Free(dc1)
 
-	// grad of :56 reshape b -> b1 shape=B,T,1,ssm_state
+	// grad of :51 reshape b -> b1 shape=B,T,1,ssm_state
 	db := r.Reshape(db1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmState}})
 	r.Free(db1)
 
-	// grad of :55 reshape dt -> dt1 shape=B,T,1,ssm_size
+	// grad of :50 reshape dt -> dt1 shape=B,T,1,ssm_size
 	ddt := r.Reshape(ddt1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmSize}})
 	r.Free(ddt1)
 
-	// grad of :54 reshape u -> u1 shape=B,T,1,ssm_size
+	// grad of :49 reshape u -> u1 shape=B,T,1,ssm_size
 	du2 := r.Reshape(du1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmSize}})
 	r.Free(du1)
 

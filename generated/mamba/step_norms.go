@@ -16,15 +16,15 @@ import (
 //	-> b1 [B,T,ssm_state] act
 //	-> c1 [B,T,ssm_state] act
 //
-// Spec: specs/base/mamba.toml:44 [fn.step_norms].
+// Spec: specs/base/mamba.toml:39 [fn.step_norms].
 func (m *Model) stepNorms(r *nn.Recorder, b *nn.Batch, t, b_, c_ gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :47 reshape t -> t1 shape=B,T,ssm_rank
+	// :42 reshape t -> t1 shape=B,T,ssm_rank
 	t1 := r.Reshape(t, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmRank}})
 
-	// :48 reshape b -> b1 shape=B,T,ssm_state
+	// :43 reshape b -> b1 shape=B,T,ssm_state
 	b1 := r.Reshape(b_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmState}})
 
-	// :49 reshape c -> c1 shape=B,T,ssm_state
+	// :44 reshape c -> c1 shape=B,T,ssm_state
 	c1 := r.Reshape(c_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmState}})
 	return t1, b1, c1
 }
@@ -38,15 +38,15 @@ func (m *Model) stepNorms(r *nn.Recorder, b *nn.Batch, t, b_, c_ gpu.Tensor) (gp
 //	-> b1 [B,T,ssm_state] act
 //	-> c1 [B,T,ssm_state] act
 //
-// Spec: specs/base/mamba.toml:44 [fn.step_norms].
+// Spec: specs/base/mamba.toml:39 [fn.step_norms].
 func (m *Model) stepNormsStep(r *nn.Recorder, b *nn.Batch, t, b_, c_ gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :47 reshape t -> t1 shape=B,T,ssm_rank
+	// :42 reshape t -> t1 shape=B,T,ssm_rank
 	t1 := r.Reshape(t, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmRank}})
 
-	// :48 reshape b -> b1 shape=B,T,ssm_state
+	// :43 reshape b -> b1 shape=B,T,ssm_state
 	b1 := r.Reshape(b_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmState}})
 
-	// :49 reshape c -> c1 shape=B,T,ssm_state
+	// :44 reshape c -> c1 shape=B,T,ssm_state
 	c1 := r.Reshape(c_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmState}})
 	return t1, b1, c1
 }

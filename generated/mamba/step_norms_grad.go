@@ -16,15 +16,15 @@ import (
 //	-> db [B,T,ssm_state] act
 //	-> dc [B,T,ssm_state] act
 //
-// Spec: specs/base/mamba.toml:44 [fn.step_norms].
+// Spec: specs/base/mamba.toml:39 [fn.step_norms].
 func (m *Model) stepNormsGrad(r *nn.Recorder, b *nn.Batch, dt1, db1, dc1 gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// grad of :49 reshape c -> c1 shape=B,T,ssm_state
+	// grad of :44 reshape c -> c1 shape=B,T,ssm_state
 	dc := r.Reshape(dc1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmState}})
 
-	// grad of :48 reshape b -> b1 shape=B,T,ssm_state
+	// grad of :43 reshape b -> b1 shape=B,T,ssm_state
 	db := r.Reshape(db1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmState}})
 
-	// grad of :47 reshape t -> t1 shape=B,T,ssm_rank
+	// grad of :42 reshape t -> t1 shape=B,T,ssm_rank
 	dt := r.Reshape(dt1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmRank}})
 	return dt, db, dc
 }

@@ -15,25 +15,25 @@ import (
 //	dc [B,T,ssm_state] act
 //	-> du [B,T,ssm_size] act
 //
-// Spec: specs/base/mamba.toml:35 [fn.steps].
+// Spec: specs/base/mamba.toml:30 [fn.steps].
 func (m *Model) stepsGrad(r *nn.Recorder, b *nn.Batch, w *StepsWeights, s *StepsSaved, ddt, db, dc gpu.Tensor) gpu.Tensor {
-	// grad of :42 softplus ts -> dt
+	// grad of :37 softplus ts -> dt
 	dts := kernels.SoftplusGrad4bd642(r, ddt, s.Ts)
 	r.Free(s.Ts)
 
-	// grad of :41 linear t -> ts weight=dt_proj.weight bias=dt_proj.bias out=ssm_size
+	// grad of :36 linear t -> ts weight=dt_proj.weight bias=dt_proj.bias out=ssm_size
 	dt2 := r.LinearGrad(w.DtProj, s.T, dts, gpu.Tensor{})
 	r.Free(s.T, dts)
 
-	// grad of :40 @step_norms t0 b0 c0 -> t b c
+	// grad of :35 @step_norms t0 b0 c0 -> t b c
 	dt0, db0, dc0 := m.stepNormsGrad(r, b, dt2, db, dc)
 	r.Free(dt2)
 
-	// grad of :39 split p -> t0 b0 c0 sizes=ssm_rank,ssm_state,ssm_state
+	// grad of :34 split p -> t0 b0 c0 sizes=ssm_rank,ssm_state,ssm_state
 	dp := r.Concat([]gpu.Tensor{dt0, db0, dc0}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dt0, db0, dc0)
 
-	// grad of :38 linear u -> p weight=x_proj.weight out=ssm_rank+2*ssm_state
+	// grad of :33 linear u -> p weight=x_proj.weight out=ssm_rank+2*ssm_state
 	du := r.LinearGrad(w.XProj, s.U, dp, gpu.Tensor{})
 	r.Free(s.U, dp)
 	return du

@@ -2,39 +2,26 @@
 
 package mamba2
 
-import (
-	"github.com/vulcast/vulcast/runtime/hfconfig"
-	"math"
-)
+import "github.com/vulcast/vulcast/runtime/hfconfig"
 
 // Config is the configuration of mamba2 under the names of its spec; each field tells its key in config.json.
 type Config struct {
-	VocabSize             int            // vocab_size
-	HiddenSize            int            // hidden_size
-	NumHiddenLayers       int            // num_hidden_layers
-	NumAttentionHeads     int            // num_heads
-	MaxPositionEmbeddings int            // max_position_embeddings
-	InitializerRange      float64        // initializer_range
-	TieWordEmbeddings     bool           // tie_word_embeddings
-	IntermediateSize      int            // intermediate_size
-	NumKeyValueHeads      int            // num_key_value_heads
-	HeadDim               int            // head_dim
-	HiddenAct             string         // hidden_act
-	RMSNormEps            float64        // layer_norm_epsilon
-	Rope                  map[string]any // rope
-	RopeTheta             float64        // rope_theta
-	AttentionBias         bool           // attention_bias
-	MLPBias               bool           // mlp_bias
-	AttentionDropout      float64        // attention_dropout
-	SsmHeads              int            // mamba_n_heads, mamba_num_heads, num_heads
-	SsmHeadDim            int            // mamba_d_head, mamba_head_dim, head_dim
-	SsmGroups             int            // n_groups
-	SsmState              int            // mamba_d_state, ssm_state_size, state_size
-	SsmWidth              int            // mamba_d_conv, conv_kernel
-	SsmBias               bool           // mamba_proj_bias, use_bias
-	SsmConvBias           bool           // mamba_conv_bias, use_conv_bias
-	SsmAct                string         // mamba_hidden_act, hidden_act
-	TimeLimit             []float64      // time_step_limit
+	VocabSize             int       // vocab_size
+	HiddenSize            int       // hidden_size
+	NumHiddenLayers       int       // num_hidden_layers
+	MaxPositionEmbeddings int       // max_position_embeddings
+	InitializerRange      float64   // initializer_range
+	TieWordEmbeddings     bool      // tie_word_embeddings
+	SsmHeads              int       // mamba_n_heads, mamba_num_heads, num_heads
+	SsmHeadDim            int       // mamba_d_head, mamba_head_dim, head_dim
+	SsmGroups             int       // n_groups
+	SsmState              int       // mamba_d_state, ssm_state_size, state_size
+	SsmWidth              int       // mamba_d_conv, conv_kernel
+	SsmBias               bool      // mamba_proj_bias, use_bias
+	SsmConvBias           bool      // mamba_conv_bias, use_conv_bias
+	SsmAct                string    // mamba_hidden_act, hidden_act
+	TimeLimit             []float64 // time_step_limit
+	RMSNormEps            float64   // layer_norm_epsilon
 }
 
 // NewConfig reads the configuration. All faults of the file come in one error.
@@ -43,20 +30,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.VocabSize = f.IntOr(32768, "vocab_size")
 	c.HiddenSize = f.IntOr(4096, "hidden_size")
 	c.NumHiddenLayers = f.IntOr(64, "num_hidden_layers")
-	c.NumAttentionHeads = f.IntOr(128, "num_heads")
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")
-	c.IntermediateSize = f.IntOr(0, "intermediate_size")
-	c.NumKeyValueHeads = f.IntOr(c.NumAttentionHeads, "num_key_value_heads")
-	c.HeadDim = f.IntOr(c.HiddenSize/c.NumAttentionHeads, "head_dim")
-	c.HiddenAct = f.StringOr("silu", "hidden_act")
-	c.RMSNormEps = f.FloatOr(1e-5, "layer_norm_epsilon")
-	c.Rope = f.Object("rope_parameters", "rope_scaling")
-	c.RopeTheta = f.FloatOr(10000, "rope_theta")
-	c.AttentionBias = f.BoolOr(false, "attention_bias")
-	c.MLPBias = f.BoolOr(false, "mlp_bias")
-	c.AttentionDropout = f.FloatOr(0, "attention_dropout")
 	c.SsmHeads = f.IntOr(128, "mamba_n_heads", "mamba_num_heads", "num_heads")
 	c.SsmHeadDim = f.IntOr(64, "mamba_d_head", "mamba_head_dim", "head_dim")
 	c.SsmGroups = f.IntOr(8, "n_groups")
@@ -66,6 +42,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SsmConvBias = f.BoolOr(true, "mamba_conv_bias", "use_conv_bias")
 	c.SsmAct = f.StringOr("silu", "mamba_hidden_act", "hidden_act")
 	c.TimeLimit = f.FloatsOr([]float64{0.0, 1e38}, "time_step_limit")
+	c.RMSNormEps = f.FloatOr(1e-5, "layer_norm_epsilon")
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
@@ -75,49 +52,24 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	return c, f.Err()
 }
 
-// AttnScale is 1/sqrt(head_dim).
-func (c *Config) AttnScale() float64 {
-	return 1 / math.Sqrt(float64(c.HeadDim))
+// SsmShare is ssm_heads / ssm_groups.
+func (c *Config) SsmShare() int {
+	return c.SsmHeads / c.SsmGroups
 }
 
-// Window is 0.
-func (c *Config) Window() int {
-	return 0
+// SsmAll is ssm_groups * ssm_share.
+func (c *Config) SsmAll() int {
+	return c.SsmGroups * c.SsmShare()
 }
 
-// QKVBias is attention_bias.
-func (c *Config) QKVBias() bool {
-	return c.AttentionBias
+// SsmGroup is ssm_share * ssm_head_dim.
+func (c *Config) SsmGroup() int {
+	return c.SsmShare() * c.SsmHeadDim
 }
 
-// OBias is attention_bias.
-func (c *Config) OBias() bool {
-	return c.AttentionBias
-}
-
-// RotaryShare is 1.0.
-func (c *Config) RotaryShare() float64 {
-	return 1.0
-}
-
-// RopeDim is head_dim.
-func (c *Config) RopeDim() int {
-	return c.HeadDim
-}
-
-// RopePairs is false.
-func (c *Config) RopePairs() bool {
-	return false
-}
-
-// Rotates is true.
-func (c *Config) Rotates() bool {
-	return true
-}
-
-// SsmSize is ssm_heads * ssm_head_dim.
+// SsmSize is ssm_groups * ssm_group.
 func (c *Config) SsmSize() int {
-	return c.SsmHeads * c.SsmHeadDim
+	return c.SsmGroups * c.SsmGroup()
 }
 
 // SsmKeys is ssm_groups * ssm_state.
@@ -128,4 +80,9 @@ func (c *Config) SsmKeys() int {
 // SsmEps is rms_norm_eps.
 func (c *Config) SsmEps() float64 {
 	return c.RMSNormEps
+}
+
+// NumAttentionHeads is 0.
+func (c *Config) NumAttentionHeads() int {
+	return 0
 }

@@ -11,24 +11,24 @@ import (
 // GatedNormSaved is what [fn.gated_norm] keeps for its backward pass.
 type GatedNormSaved struct {
 	YR gpu.Tensor // y_r [B,T,1]
-	G  gpu.Tensor // g [B,T,ssm_head_dim*ssm_heads]
-	Z  gpu.Tensor // z [B,T,ssm_head_dim*ssm_heads]
-	X  gpu.Tensor // x [B,T,ssm_head_dim*ssm_heads]
+	G  gpu.Tensor // g [B,T,ssm_groups*ssm_head_dim*ssm_share]
+	Z  gpu.Tensor // z [B,T,ssm_groups*ssm_head_dim*ssm_share]
+	X  gpu.Tensor // x [B,T,ssm_groups*ssm_head_dim*ssm_share]
 }
 
 // gatedNorm records the forward pass of [fn.gated_norm].
 //
-//	x [B,T,ssm_head_dim*ssm_heads] act
-//	z [B,T,ssm_head_dim*ssm_heads] act
-//	-> y [B,T,ssm_head_dim*ssm_heads] act
+//	x [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	z [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	-> y [B,T,ssm_groups*ssm_head_dim*ssm_share] act
 //
-// Spec: specs/base/mamba2.toml:67 [fn.gated_norm].
+// Spec: specs/base/mamba2.toml:73 [fn.gated_norm].
 func (m *Model) gatedNorm(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *GatedNormSaved, x, z gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Z = r.Retain(z)
-	// :70 glu z x -> g fn=ssm_act
-	// :71 rms_norm g -> y weight=weight eps=ssm_eps
-	g_, yR, y := kernels.GLURMSNorm43044f(r, z, x, w.Weight.Value, float32(m.SsmEps()), m.SsmAct)
+	// :76 glu z x -> g fn="'silu'"
+	// :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
+	g_, yR, y := kernels.GLURMSNorm43044f(r, z, x, w.Norm.Value, float32(m.SsmEps()), "silu")
 	s.G = g_
 	s.YR = yR
 	return y
@@ -36,14 +36,14 @@ func (m *Model) gatedNorm(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *G
 
 // gatedNormStep is gatedNorm for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-//	x [B,T,ssm_head_dim*ssm_heads] act
-//	z [B,T,ssm_head_dim*ssm_heads] act
-//	-> y [B,T,ssm_head_dim*ssm_heads] act
+//	x [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	z [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	-> y [B,T,ssm_groups*ssm_head_dim*ssm_share] act
 //
-// Spec: specs/base/mamba2.toml:67 [fn.gated_norm].
+// Spec: specs/base/mamba2.toml:73 [fn.gated_norm].
 func (m *Model) gatedNormStep(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, x, z gpu.Tensor) gpu.Tensor {
-	// :70 glu z x -> g fn=ssm_act
-	// :71 rms_norm g -> y weight=weight eps=ssm_eps
-	y := kernels.GLURMSNormD8b537(r, z, x, w.Weight.Value, float32(m.SsmEps()), m.SsmAct)
+	// :76 glu z x -> g fn="'silu'"
+	// :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
+	y := kernels.GLURMSNormD8b537(r, z, x, w.Norm.Value, float32(m.SsmEps()), "silu")
 	return y
 }

@@ -10,19 +10,19 @@ import (
 
 // gatedNormGrad records the backward pass of [fn.gated_norm] and frees what gatedNorm kept.
 //
-//	dy [B,T,ssm_head_dim*ssm_heads] act
-//	-> dx [B,T,ssm_head_dim*ssm_heads] act
-//	-> dz [B,T,ssm_head_dim*ssm_heads] act
+//	dy [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	-> dx [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	-> dz [B,T,ssm_groups*ssm_head_dim*ssm_share] act
 //
-// Spec: specs/base/mamba2.toml:67 [fn.gated_norm].
+// Spec: specs/base/mamba2.toml:73 [fn.gated_norm].
 func (m *Model) gatedNormGrad(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *GatedNormSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :71 rms_norm g -> y weight=weight eps=ssm_eps
-	// grad of :70 glu z x -> g fn=ssm_act
-	dWeight, dz, dx := kernels.RMSNormGradGLUGrad9f324a(r, dy, s.YR, w.Weight.Value, s.G, s.Z, s.X, m.SsmAct)
+	// grad of :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
+	// grad of :76 glu z x -> g fn="'silu'"
+	dNormWeight, dz, dx := kernels.RMSNormGradGLUGrad9f324a(r, dy, s.YR, w.Norm.Value, s.G, s.Z, s.X, "silu")
 	r.Free(s.YR, s.G, s.Z, s.X)
 
-	// grad of :71 rms_norm g -> y weight=weight eps=ssm_eps
-	r.AddGrad(w.Weight, dWeight)
-	r.Free(dWeight)
+	// grad of :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
+	r.AddGrad(w.Norm, dNormWeight)
+	r.Free(dNormWeight)
 	return dx, dz
 }

@@ -12,9 +12,9 @@ import (
 //	dlogits [B,T,vocab_size] act
 //	-> dh [B,T,hidden_size] act
 //
-// Spec: specs/mamba2.toml:22 [fn.head].
+// Spec: specs/mamba2.toml:25 [fn.head].
 func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, dlogits gpu.Tensor) gpu.Tensor {
-	// grad of :25 linear h -> logits weight=lm_head.weight out=vocab_size tied=backbone.embeddings.weight
+	// grad of :28 linear h -> logits weight=lm_head.weight out=vocab_size tied=backbone.embeddings.weight
 	dh := r.LinearGrad(w.LMHead, s.H, dlogits, gpu.Tensor{})
 	r.Free(s.H)
 	return dh

@@ -32,18 +32,18 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mamba2.toml:27 [fn.layer].
+// Spec: specs/mamba2.toml:30 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, m_ gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :30 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
+	// :33 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, x, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :31 @mixer h m -> a prefix=mixer.
+	// :34 @mixer h m -> a prefix=mixer.
 	a := m.mixer(r, b, w.Mixer, &s.Mixer, h, m_)
 	r.Free(h)
 
-	// :32 add x a -> y
+	// :35 add x a -> y
 	y := kernels.Add(r, x, a)
 	r.Free(a)
 	return y
@@ -55,16 +55,16 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/mamba2.toml:27 [fn.layer].
+// Spec: specs/mamba2.toml:30 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, m_ gpu.Tensor) gpu.Tensor {
-	// :30 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
+	// :33 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, x, w.Norm.Value, float32(m.RMSNormEps))
 
-	// :31 @mixer h m -> a prefix=mixer.
+	// :34 @mixer h m -> a prefix=mixer.
 	a := m.mixerStep(r, b, w.Mixer, &st.Mixer, h, m_)
 	r.Free(h)
 
-	// :32 add x a -> y
+	// :35 add x a -> y
 	y := kernels.Add(r, x, a)
 	r.Free(a)
 	return y

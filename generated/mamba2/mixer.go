@@ -10,12 +10,12 @@ import (
 
 // MixerSaved is what [fn.mixer] keeps for its backward pass.
 type MixerSaved struct {
-	N          gpu.Tensor // n [B,T,ssm_head_dim*ssm_heads]
-	Xm         gpu.Tensor // xm [B,T,hidden_size]
+	N          gpu.Tensor // n [B,T,ssm_groups*ssm_head_dim*ssm_share]
 	M          gpu.Tensor // m [B,T,1]
+	Project    ProjectSaved
 	ShortConv  ShortConvSaved
 	StateSpace StateSpaceSaved
-	Norm       GatedNormSaved
+	GatedNorm  GatedNormSaved
 }
 
 // MixerState is what [fn.mixer] keeps between decoding steps.
@@ -37,20 +37,15 @@ func (c *Config) mixerState(a *nn.StateAlloc) MixerState {
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/mamba2.toml:27 [fn.mixer].
+// Spec: specs/base/mamba2.toml:28 [fn.mixer].
 func (m *Model) mixer(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSaved, x, m_ gpu.Tensor) gpu.Tensor {
 	s.M = r.Retain(m_)
-	// :30 mul x m -> xm
-	xm := kernels.Mul(r, x, m_)
-	s.Xm = xm
+	// :31 mul x m -> xm
+	xm := kernels.Mul8470c3(r, x, m_)
 
-	// :31 linear xm -> p weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size+2*ssm_keys+ssm_heads
-	p := r.Linear(w.InProj, xm)
-
-	// :32 split p -> z c t sizes=ssm_size,ssm_size+2*ssm_keys,ssm_heads
-	zParts := r.Split(p, nn.SplitAttrs{Sizes: []int{m.SsmSize(), m.SsmSize() + 2*m.SsmKeys(), m.SsmHeads}, Axis: []int{-1}})
-	z, c_, t := zParts[0], zParts[1], zParts[2]
-	r.Free(p)
+	// :32 @project xm -> z c t
+	z, c_, t := m.project(r, b, w.Project, &s.Project, xm)
+	r.Free(xm)
 
 	// :33 @short_conv c m -> u b c1
 	u, b_, c1 := m.shortConv(r, b, w.ShortConv, &s.ShortConv, c_, m_)
@@ -60,8 +55,8 @@ func (m *Model) mixer(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSave
 	s_ := m.stateSpace(r, b, w.StateSpace, &s.StateSpace, u, b_, c1, t)
 	r.Free(u, b_, c1, t)
 
-	// :35 @gated_norm s z -> n prefix=norm.
-	n := m.gatedNorm(r, b, w.Norm, &s.Norm, s_, z)
+	// :35 @gated_norm s z -> n
+	n := m.gatedNorm(r, b, w.GatedNorm, &s.GatedNorm, s_, z)
 	s.N = n
 	r.Free(s_, z)
 
@@ -76,19 +71,14 @@ func (m *Model) mixer(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSave
 //	m_ [B,T,1] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/mamba2.toml:27 [fn.mixer].
+// Spec: specs/base/mamba2.toml:28 [fn.mixer].
 func (m *Model) mixerStep(r *nn.Recorder, b *nn.Batch, w *MixerWeights, st *MixerState, x, m_ gpu.Tensor) gpu.Tensor {
-	// :30 mul x m -> xm
-	xm := kernels.Mul(r, x, m_)
+	// :31 mul x m -> xm
+	xm := kernels.Mul8470c3(r, x, m_)
 
-	// :31 linear xm -> p weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size+2*ssm_keys+ssm_heads
-	p := r.Linear(w.InProj, xm)
+	// :32 @project xm -> z c t
+	z, c_, t := m.projectStep(r, b, w.Project, xm)
 	r.Free(xm)
-
-	// :32 split p -> z c t sizes=ssm_size,ssm_size+2*ssm_keys,ssm_heads
-	zParts := r.Split(p, nn.SplitAttrs{Sizes: []int{m.SsmSize(), m.SsmSize() + 2*m.SsmKeys(), m.SsmHeads}, Axis: []int{-1}})
-	z, c_, t := zParts[0], zParts[1], zParts[2]
-	r.Free(p)
 
 	// :33 @short_conv c m -> u b c1
 	u, b_, c1 := m.shortConvStep(r, b, w.ShortConv, &st.ShortConv, c_, m_)
@@ -98,8 +88,8 @@ func (m *Model) mixerStep(r *nn.Recorder, b *nn.Batch, w *MixerWeights, st *Mixe
 	s_ := m.stateSpaceStep(r, b, w.StateSpace, &st.StateSpace, u, b_, c1, t)
 	r.Free(u, b_, c1, t)
 
-	// :35 @gated_norm s z -> n prefix=norm.
-	n := m.gatedNormStep(r, b, w.Norm, s_, z)
+	// :35 @gated_norm s z -> n
+	n := m.gatedNormStep(r, b, w.GatedNorm, s_, z)
 	r.Free(s_, z)
 
 	// :36 linear n -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size

@@ -13,14 +13,14 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/mamba2.toml:27 [fn.mixer].
+// Spec: specs/base/mamba2.toml:28 [fn.mixer].
 func (m *Model) mixerGrad(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *MixerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :36 linear n -> y weight=out_proj.weight bias=out_proj.bias?ssm_bias out=hidden_size
 	dn := r.LinearGrad(w.OutProj, s.N, dy, gpu.Tensor{})
 	r.Free(s.N)
 
-	// grad of :35 @gated_norm s z -> n prefix=norm.
-	ds, dz := m.gatedNormGrad(r, b, w.Norm, &s.Norm, dn)
+	// grad of :35 @gated_norm s z -> n
+	ds, dz := m.gatedNormGrad(r, b, w.GatedNorm, &s.GatedNorm, dn)
 	r.Free(dn)
 
 	// grad of :34 @state_space u b c1 t -> s
@@ -31,15 +31,11 @@ func (m *Model) mixerGrad(r *nn.Recorder, b *nn.Batch, w *MixerWeights, s *Mixer
 	dc := m.shortConvGrad(r, b, w.ShortConv, &s.ShortConv, du, db, dc1)
 	r.Free(du, db, dc1)
 
-	// grad of :32 split p -> z c t sizes=ssm_size,ssm_size+2*ssm_keys,ssm_heads
-	dp := r.Concat([]gpu.Tensor{dz, dc, dt}, nn.ConcatAttrs{Axis: []int{-1}})
+	// grad of :32 @project xm -> z c t
+	dxm := m.projectGrad(r, b, w.Project, &s.Project, dz, dc, dt)
 	r.Free(dz, dc, dt)
 
-	// grad of :31 linear xm -> p weight=in_proj.weight bias=in_proj.bias?ssm_bias out=2*ssm_size+2*ssm_keys+ssm_heads
-	dxm := r.LinearGrad(w.InProj, s.Xm, dp, gpu.Tensor{})
-	r.Free(s.Xm, dp)
-
-	// grad of :30 mul x m -> xm
+	// grad of :31 mul x m -> xm
 	dx := kernels.MulGradFd22f2(r, dxm, s.M)
 	r.Free(dxm, s.M)
 	return dx

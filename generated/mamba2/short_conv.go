@@ -11,55 +11,55 @@ import (
 // ShortConvSaved is what [fn.short_conv] keeps for its backward pass.
 type ShortConvSaved struct {
 	M gpu.Tensor // m [B,T,1]
-	H gpu.Tensor // h [B,T,2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads]
-	X gpu.Tensor // x [B,T,2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads]
+	H gpu.Tensor // h [B,T,ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state]
+	X gpu.Tensor // x [B,T,ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state]
 }
 
 // ShortConvState is what [fn.short_conv] keeps between decoding steps.
 type ShortConvState struct {
-	H nn.State // h [B,T,2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads]
+	H nn.State // h [B,T,ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state]
 }
 
 func (c *Config) shortConvState(a *nn.StateAlloc) ShortConvState {
 	var st ShortConvState
-	st.H = a.Fixed(c.SsmWidth-1, 2*c.SsmGroups*c.SsmState+c.SsmHeadDim*c.SsmHeads)
+	st.H = a.Fixed(c.SsmWidth-1, c.SsmGroups*c.SsmHeadDim*c.SsmShare()+2*c.SsmGroups*c.SsmState)
 	return st
 }
 
 // shortConv records the forward pass of [fn.short_conv].
 //
-//	x [B,T,2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads] act
+//	x [B,T,ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state] act
 //	m_ [B,T,1] f32
-//	-> u [B,T,ssm_heads,ssm_head_dim] act
+//	-> u [B,T,ssm_groups*ssm_share,ssm_head_dim] act
 //	-> b_ [B,T,ssm_groups,ssm_state] act
 //	-> c_ [B,T,ssm_groups,ssm_state] act
 //
-// Spec: specs/base/mamba2.toml:38 [fn.short_conv].
+// Spec: specs/base/mamba2.toml:44 [fn.short_conv].
 func (m *Model) shortConv(r *nn.Recorder, b *nn.Batch, w *ShortConvWeights, s *ShortConvSaved, x, m_ gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
 	s.M = r.Retain(m_)
-	// :41 causal_conv x -> h weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
+	// :47 causal_conv x -> h weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
 	h := r.CausalConv(b, w.Convd, w.ConvdBias, x, nn.CausalConvAttrs{Width: m.SsmWidth})
 	s.H = h
 
-	// :42 act h -> a fn=ssm_act
-	// :43 mul a m -> am
+	// :48 act h -> a fn=ssm_act
+	// :49 mul a m -> am
 	am := kernels.ActMulBc976c(r, h, m_, m.SsmAct)
 
-	// :44 split am -> u0 b0 c0 sizes=ssm_size,ssm_keys,ssm_keys
+	// :50 split am -> u0 b0 c0 sizes=ssm_size,ssm_keys,ssm_keys
 	u0Parts := r.Split(am, nn.SplitAttrs{Sizes: []int{m.SsmSize(), m.SsmKeys(), m.SsmKeys()}, Axis: []int{-1}})
 	u0, b0, c0 := u0Parts[0], u0Parts[1], u0Parts[2]
 	r.Free(am)
 
-	// :45 reshape u0 -> u shape=B,T,ssm_heads,ssm_head_dim
-	u := r.Reshape(u0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmHeads, m.SsmHeadDim}})
+	// :51 reshape u0 -> u shape=B,T,ssm_all,ssm_head_dim
+	u := r.Reshape(u0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmAll(), m.SsmHeadDim}})
 	r.Free(u0)
 
-	// :46 reshape b0 -> b shape=B,T,ssm_groups,ssm_state
+	// :52 reshape b0 -> b shape=B,T,ssm_groups,ssm_state
 	b_ := r.Reshape(b0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmGroups, m.SsmState}})
 	r.Free(b0)
 
-	// :47 reshape c0 -> c shape=B,T,ssm_groups,ssm_state
+	// :53 reshape c0 -> c shape=B,T,ssm_groups,ssm_state
 	c_ := r.Reshape(c0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmGroups, m.SsmState}})
 	r.Free(c0)
 	return u, b_, c_
@@ -67,36 +67,36 @@ func (m *Model) shortConv(r *nn.Recorder, b *nn.Batch, w *ShortConvWeights, s *S
 
 // shortConvStep is shortConv for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-//	x [B,T,2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads] act
+//	x [B,T,ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state] act
 //	m_ [B,T,1] f32
-//	-> u [B,T,ssm_heads,ssm_head_dim] act
+//	-> u [B,T,ssm_groups*ssm_share,ssm_head_dim] act
 //	-> b_ [B,T,ssm_groups,ssm_state] act
 //	-> c_ [B,T,ssm_groups,ssm_state] act
 //
-// Spec: specs/base/mamba2.toml:38 [fn.short_conv].
+// Spec: specs/base/mamba2.toml:44 [fn.short_conv].
 func (m *Model) shortConvStep(r *nn.Recorder, b *nn.Batch, w *ShortConvWeights, st *ShortConvState, x, m_ gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :41 causal_conv x -> h weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
+	// :47 causal_conv x -> h weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
 	h := r.CausalConvStep(b, &st.H, w.Convd, w.ConvdBias, x, nn.CausalConvAttrs{Width: m.SsmWidth})
 
-	// :42 act h -> a fn=ssm_act
-	// :43 mul a m -> am
+	// :48 act h -> a fn=ssm_act
+	// :49 mul a m -> am
 	am := kernels.ActMulBc976c(r, h, m_, m.SsmAct)
 	r.Free(h)
 
-	// :44 split am -> u0 b0 c0 sizes=ssm_size,ssm_keys,ssm_keys
+	// :50 split am -> u0 b0 c0 sizes=ssm_size,ssm_keys,ssm_keys
 	u0Parts := r.Split(am, nn.SplitAttrs{Sizes: []int{m.SsmSize(), m.SsmKeys(), m.SsmKeys()}, Axis: []int{-1}})
 	u0, b0, c0 := u0Parts[0], u0Parts[1], u0Parts[2]
 	r.Free(am)
 
-	// :45 reshape u0 -> u shape=B,T,ssm_heads,ssm_head_dim
-	u := r.Reshape(u0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmHeads, m.SsmHeadDim}})
+	// :51 reshape u0 -> u shape=B,T,ssm_all,ssm_head_dim
+	u := r.Reshape(u0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmAll(), m.SsmHeadDim}})
 	r.Free(u0)
 
-	// :46 reshape b0 -> b shape=B,T,ssm_groups,ssm_state
+	// :52 reshape b0 -> b shape=B,T,ssm_groups,ssm_state
 	b_ := r.Reshape(b0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmGroups, m.SsmState}})
 	r.Free(b0)
 
-	// :47 reshape c0 -> c shape=B,T,ssm_groups,ssm_state
+	// :53 reshape c0 -> c shape=B,T,ssm_groups,ssm_state
 	c_ := r.Reshape(c0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmGroups, m.SsmState}})
 	r.Free(c0)
 	return u, b_, c_

@@ -10,32 +10,32 @@ import (
 
 // shortConvGrad records the backward pass of [fn.short_conv] and frees what shortConv kept.
 //
-//	du [B,T,ssm_heads,ssm_head_dim] act
+//	du [B,T,ssm_groups*ssm_share,ssm_head_dim] act
 //	db [B,T,ssm_groups,ssm_state] act
 //	dc [B,T,ssm_groups,ssm_state] act
-//	-> dx [B,T,2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads] act
+//	-> dx [B,T,ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state] act
 //
-// Spec: specs/base/mamba2.toml:38 [fn.short_conv].
+// Spec: specs/base/mamba2.toml:44 [fn.short_conv].
 func (m *Model) shortConvGrad(r *nn.Recorder, b *nn.Batch, w *ShortConvWeights, s *ShortConvSaved, du, db, dc gpu.Tensor) gpu.Tensor {
-	// grad of :47 reshape c0 -> c shape=B,T,ssm_groups,ssm_state
+	// grad of :53 reshape c0 -> c shape=B,T,ssm_groups,ssm_state
 	dc0 := r.Reshape(dc, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmState}})
 
-	// grad of :46 reshape b0 -> b shape=B,T,ssm_groups,ssm_state
+	// grad of :52 reshape b0 -> b shape=B,T,ssm_groups,ssm_state
 	db0 := r.Reshape(db, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmState}})
 
-	// grad of :45 reshape u0 -> u shape=B,T,ssm_heads,ssm_head_dim
-	du0 := r.Reshape(du, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmHeadDim * m.SsmHeads}})
+	// grad of :51 reshape u0 -> u shape=B,T,ssm_all,ssm_head_dim
+	du0 := r.Reshape(du, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmHeadDim * m.SsmShare()}})
 
-	// grad of :44 split am -> u0 b0 c0 sizes=ssm_size,ssm_keys,ssm_keys
+	// grad of :50 split am -> u0 b0 c0 sizes=ssm_size,ssm_keys,ssm_keys
 	dam := r.Concat([]gpu.Tensor{du0, db0, dc0}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(du0, db0, dc0)
 
-	// grad of :43 mul a m -> am
-	// grad of :42 act h -> a fn=ssm_act
+	// grad of :49 mul a m -> am
+	// grad of :48 act h -> a fn=ssm_act
 	dh := kernels.MulGradActGradEfcc97(r, dam, s.M, s.H, m.SsmAct)
 	r.Free(dam, s.M, s.H)
 
-	// grad of :41 causal_conv x -> h weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
+	// grad of :47 causal_conv x -> h weight=conv1d.weight bias=conv1d.bias?ssm_conv_bias width=ssm_width
 	dx := r.CausalConvGrad(b, w.Convd, w.ConvdBias, s.X, dh, nn.CausalConvGradAttrs{Width: m.SsmWidth})
 	r.Free(s.X, dh)
 	return dx

@@ -10,85 +10,85 @@ import (
 
 // StateSpaceSaved is what [fn.state_space] keeps for its backward pass.
 type StateSpaceSaved struct {
-	D   gpu.Tensor // d [ssm_heads,ssm_head_dim]
-	U   gpu.Tensor // u [B,T,ssm_heads,ssm_head_dim]
+	D   gpu.Tensor // d [ssm_groups*ssm_share,ssm_head_dim]
+	U   gpu.Tensor // u [B,T,ssm_groups*ssm_share,ssm_head_dim]
 	C   gpu.Tensor // c [B,T,ssm_groups,ssm_state]
 	B   gpu.Tensor // b [B,T,ssm_groups,ssm_state]
-	V   gpu.Tensor // v [B,T,ssm_heads,ssm_head_dim]
-	G   gpu.Tensor // g [B,T,ssm_heads,1]
-	Dt1 gpu.Tensor // dt1 [B,T,ssm_heads,1]
-	G0  gpu.Tensor // g0 [B,T,ssm_heads]
-	Ts  gpu.Tensor // ts [B,T,ssm_heads]
-	Tb  gpu.Tensor // tb [B,T,ssm_heads]
+	V   gpu.Tensor // v [B,T,ssm_groups*ssm_share,ssm_head_dim]
+	G   gpu.Tensor // g [B,T,ssm_groups*ssm_share,1]
+	Dt1 gpu.Tensor // dt1 [B,T,ssm_groups*ssm_share,1]
+	G0  gpu.Tensor // g0 [B,T,ssm_groups*ssm_share]
+	Ts  gpu.Tensor // ts [B,T,ssm_groups*ssm_share]
+	Tb  gpu.Tensor // tb [B,T,ssm_groups*ssm_share]
 }
 
 // StateSpaceState is what [fn.state_space] keeps between decoding steps.
 type StateSpaceState struct {
-	S nn.State // s [B,T,ssm_heads,ssm_head_dim]
+	S nn.State // s [B,T,ssm_groups*ssm_share,ssm_head_dim]
 }
 
 func (c *Config) stateSpaceState(a *nn.StateAlloc) StateSpaceState {
 	var st StateSpaceState
-	st.S = a.Fixed(c.SsmHeads, c.SsmState, c.SsmHeadDim)
+	st.S = a.Fixed(c.SsmGroups*c.SsmShare(), c.SsmState, c.SsmHeadDim)
 	return st
 }
 
 // stateSpace records the forward pass of [fn.state_space].
 //
-//	u [B,T,ssm_heads,ssm_head_dim] act
+//	u [B,T,ssm_groups*ssm_share,ssm_head_dim] act
 //	b_ [B,T,ssm_groups,ssm_state] act
 //	c_ [B,T,ssm_groups,ssm_state] act
-//	t [B,T,ssm_heads] act
-//	-> y [B,T,ssm_head_dim*ssm_heads] act
+//	t [B,T,ssm_groups*ssm_share] act
+//	-> y [B,T,ssm_groups*ssm_head_dim*ssm_share] act
 //
-// Spec: specs/base/mamba2.toml:49 [fn.state_space].
+// Spec: specs/base/mamba2.toml:55 [fn.state_space].
 func (m *Model) stateSpace(r *nn.Recorder, b *nn.Batch, w *StateSpaceWeights, s *StateSpaceSaved, u, b_, c_, t gpu.Tensor) gpu.Tensor {
 	s.U = r.Retain(u)
 	s.B = r.Retain(b_)
 	s.C = r.Retain(c_)
-	// :52 bias t -> tb weight=dt_bias
-	// :53 softplus tb -> ts
-	// :54 clamp ts -> dt low=time_limit[0] high=time_limit[1]
-	// :55 decay_rate dt -> g0 weight=A_log
+	// :58 bias t -> tb weight=dt_bias
+	// :59 softplus tb -> ts
+	// :60 clamp ts -> dt low=time_limit[0] high=time_limit[1]
+	// :61 decay_rate dt -> g0 weight=A_log
 	tb, ts, dt, g0 := kernels.BiasSoftplusClampDecayRate73599c(r, t, w.DtBias.Value, w.ALog.Value, float32(m.TimeLimit[0]), float32(m.TimeLimit[1]))
 	s.Tb = tb
 	s.Ts = ts
 	s.G0 = g0
 
-	// :56 reshape g0 -> g shape=B,T,ssm_heads,1
-	g_ := r.Reshape(g0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmHeads, 1}})
+	// :62 reshape g0 -> g shape=B,T,ssm_all,1
+	g_ := r.Reshape(g0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmAll(), 1}})
 	s.G = g_
 
-	// :57 reshape dt -> dt1 shape=B,T,ssm_heads,1
-	dt1 := r.Reshape(dt, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmHeads, 1}})
+	// :63 reshape dt -> dt1 shape=B,T,ssm_all,1
+	dt1 := r.Reshape(dt, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmAll(), 1}})
 	s.Dt1 = dt1
 	r.Free(dt)
 
-	// :58 mul u dt1 -> v
-	v := kernels.Mul(r, u, dt1)
+	// :64 mul u dt1 -> v
+	v := kernels.Mul480e51(r, u, dt1)
 	s.V = v
 
-	// :59 linear_recurrence c b v g -> s
+	// :65 linear_recurrence c b v g -> s
 	s_ := r.LinearRecurrence(b, c_, b_, v, g_)
 
-	// :60 tensor -> d0 weight=D shape=ssm_heads
-	d0 := r.TensorOf(w.D, nn.TensorOfAttrs{Shape: []int{m.SsmHeads}})
+	// :66 tensor -> d0 weight=D shape=ssm_all
+	d0 := r.TensorOf(w.D, nn.TensorOfAttrs{Shape: []int{m.SsmAll()}})
 
-	// :61 reshape d0 -> d1 shape=ssm_heads,1
-	d1 := r.Reshape(d0, nn.ReshapeAttrs{Shape: []int{m.SsmHeads, 1}})
+	// :67 reshape d0 -> d1 shape=ssm_all,1
+	d1 := r.Reshape(d0, nn.ReshapeAttrs{Shape: []int{m.SsmAll(), 1}})
 	r.Free(d0)
 
-	// :62 expand d1 -> d shape=ssm_heads,ssm_head_dim
-	d := r.Expand(d1, nn.ExpandAttrs{Shape: []int{m.SsmHeads, m.SsmHeadDim}})
+	// :68 expand d1 -> d shape=ssm_all,ssm_head_dim
+	d := r.Expand(d1, nn.ExpandAttrs{Shape: []int{m.SsmAll(), m.SsmHeadDim}})
 	s.D = d
 	r.Free(d1)
 
-	// :63 mul u d -> ud
-	// :64 add s ud -> s1
+	// :69 mul u d -> ud
+	// :70 add s ud -> s1
 	s1 := kernels.MulAddD7f716(r, u, d, s_)
 	r.Free(s_)
 
-	// :65 reshape s1 -> y shape=B,T,ssm_size
+	// :71 reshape s1 -> y shape=B,T,ssm_size
 	y := r.Reshape(s1, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmSize()}})
 	r.Free(s1)
 	return y
@@ -96,53 +96,53 @@ func (m *Model) stateSpace(r *nn.Recorder, b *nn.Batch, w *StateSpaceWeights, s 
 
 // stateSpaceStep is stateSpace for inference: it keeps nothing for a backward pass and reads and extends the state.
 //
-//	u [B,T,ssm_heads,ssm_head_dim] act
+//	u [B,T,ssm_groups*ssm_share,ssm_head_dim] act
 //	b_ [B,T,ssm_groups,ssm_state] act
 //	c_ [B,T,ssm_groups,ssm_state] act
-//	t [B,T,ssm_heads] act
-//	-> y [B,T,ssm_head_dim*ssm_heads] act
+//	t [B,T,ssm_groups*ssm_share] act
+//	-> y [B,T,ssm_groups*ssm_head_dim*ssm_share] act
 //
-// Spec: specs/base/mamba2.toml:49 [fn.state_space].
+// Spec: specs/base/mamba2.toml:55 [fn.state_space].
 func (m *Model) stateSpaceStep(r *nn.Recorder, b *nn.Batch, w *StateSpaceWeights, st *StateSpaceState, u, b_, c_, t gpu.Tensor) gpu.Tensor {
-	// :52 bias t -> tb weight=dt_bias
-	// :53 softplus tb -> ts
-	// :54 clamp ts -> dt low=time_limit[0] high=time_limit[1]
-	// :55 decay_rate dt -> g0 weight=A_log
+	// :58 bias t -> tb weight=dt_bias
+	// :59 softplus tb -> ts
+	// :60 clamp ts -> dt low=time_limit[0] high=time_limit[1]
+	// :61 decay_rate dt -> g0 weight=A_log
 	dt, g0 := kernels.BiasSoftplusClampDecayRateAcd00d(r, t, w.DtBias.Value, w.ALog.Value, float32(m.TimeLimit[0]), float32(m.TimeLimit[1]))
 
-	// :56 reshape g0 -> g shape=B,T,ssm_heads,1
-	g_ := r.Reshape(g0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmHeads, 1}})
+	// :62 reshape g0 -> g shape=B,T,ssm_all,1
+	g_ := r.Reshape(g0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmAll(), 1}})
 	r.Free(g0)
 
-	// :57 reshape dt -> dt1 shape=B,T,ssm_heads,1
-	dt1 := r.Reshape(dt, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmHeads, 1}})
+	// :63 reshape dt -> dt1 shape=B,T,ssm_all,1
+	dt1 := r.Reshape(dt, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmAll(), 1}})
 	r.Free(dt)
 
-	// :58 mul u dt1 -> v
-	v := kernels.Mul(r, u, dt1)
+	// :64 mul u dt1 -> v
+	v := kernels.Mul480e51(r, u, dt1)
 	r.Free(dt1)
 
-	// :59 linear_recurrence c b v g -> s
+	// :65 linear_recurrence c b v g -> s
 	s_ := r.LinearRecurrenceStep(b, &st.S, c_, b_, v, g_)
 	r.Free(v, g_)
 
-	// :60 tensor -> d0 weight=D shape=ssm_heads
-	d0 := r.TensorOf(w.D, nn.TensorOfAttrs{Shape: []int{m.SsmHeads}})
+	// :66 tensor -> d0 weight=D shape=ssm_all
+	d0 := r.TensorOf(w.D, nn.TensorOfAttrs{Shape: []int{m.SsmAll()}})
 
-	// :61 reshape d0 -> d1 shape=ssm_heads,1
-	d1 := r.Reshape(d0, nn.ReshapeAttrs{Shape: []int{m.SsmHeads, 1}})
+	// :67 reshape d0 -> d1 shape=ssm_all,1
+	d1 := r.Reshape(d0, nn.ReshapeAttrs{Shape: []int{m.SsmAll(), 1}})
 	r.Free(d0)
 
-	// :62 expand d1 -> d shape=ssm_heads,ssm_head_dim
-	d := r.Expand(d1, nn.ExpandAttrs{Shape: []int{m.SsmHeads, m.SsmHeadDim}})
+	// :68 expand d1 -> d shape=ssm_all,ssm_head_dim
+	d := r.Expand(d1, nn.ExpandAttrs{Shape: []int{m.SsmAll(), m.SsmHeadDim}})
 	r.Free(d1)
 
-	// :63 mul u d -> ud
-	// :64 add s ud -> s1
+	// :69 mul u d -> ud
+	// :70 add s ud -> s1
 	s1 := kernels.MulAddD7f716(r, u, d, s_)
 	r.Free(d, s_)
 
-	// :65 reshape s1 -> y shape=B,T,ssm_size
+	// :71 reshape s1 -> y shape=B,T,ssm_size
 	y := r.Reshape(s1, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.SsmSize()}})
 	r.Free(s1)
 	return y

@@ -10,71 +10,71 @@ import (
 
 // stateSpaceGrad records the backward pass of [fn.state_space] and frees what stateSpace kept.
 //
-//	dy [B,T,ssm_head_dim*ssm_heads] act
-//	-> du3 [B,T,ssm_heads,ssm_head_dim] act
+//	dy [B,T,ssm_groups*ssm_head_dim*ssm_share] act
+//	-> du3 [B,T,ssm_groups*ssm_share,ssm_head_dim] act
 //	-> db [B,T,ssm_groups,ssm_state] act
 //	-> dc [B,T,ssm_groups,ssm_state] act
-//	-> dtb [B,T,ssm_heads] act
+//	-> dtb [B,T,ssm_groups*ssm_share] act
 //
-// Spec: specs/base/mamba2.toml:49 [fn.state_space].
+// Spec: specs/base/mamba2.toml:55 [fn.state_space].
 func (m *Model) stateSpaceGrad(r *nn.Recorder, b *nn.Batch, w *StateSpaceWeights, s *StateSpaceSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// grad of :65 reshape s1 -> y shape=B,T,ssm_size
-	ds1 := r.Reshape(dy, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmHeads, m.SsmHeadDim}})
+	// grad of :71 reshape s1 -> y shape=B,T,ssm_size
+	ds1 := r.Reshape(dy, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmShare(), m.SsmHeadDim}})
 
-	// grad of :63 mul u d -> ud
+	// grad of :69 mul u d -> ud
 	du, dd := kernels.MulGrad73c551(r, ds1, s.D, s.U)
 	r.Free(s.D)
 
-	// grad of :63 mul u d -> ud
-	dd2 := r.SumBack(dd, nn.SumBackAttrs{Like: []int{m.SsmHeads, m.SsmHeadDim}})
+	// grad of :69 mul u d -> ud
+	dd2 := r.SumBack(dd, nn.SumBackAttrs{Like: []int{m.SsmGroups * m.SsmShare(), m.SsmHeadDim}})
 	r.Free(dd)
 
-	// grad of :62 expand d1 -> d shape=ssm_heads,ssm_head_dim
-	dd1 := r.SumBack(dd2, nn.SumBackAttrs{Like: []int{m.SsmHeads, 1}})
+	// grad of :68 expand d1 -> d shape=ssm_all,ssm_head_dim
+	dd1 := r.SumBack(dd2, nn.SumBackAttrs{Like: []int{m.SsmGroups * m.SsmShare(), 1}})
 	r.Free(dd2)
 
-	// grad of :61 reshape d0 -> d1 shape=ssm_heads,1
-	dd0 := r.Reshape(dd1, nn.ReshapeAttrs{Like: []int{m.SsmHeads}})
+	// grad of :67 reshape d0 -> d1 shape=ssm_all,1
+	dd0 := r.Reshape(dd1, nn.ReshapeAttrs{Like: []int{m.SsmGroups * m.SsmShare()}})
 	r.Free(dd1)
 
-	// grad of :60 tensor -> d0 weight=D shape=ssm_heads
-	r.TensorOfGrad(w.D, dd0, nn.TensorOfGradAttrs{Shape: []int{m.SsmHeads}})
+	// grad of :66 tensor -> d0 weight=D shape=ssm_all
+	r.TensorOfGrad(w.D, dd0, nn.TensorOfGradAttrs{Shape: []int{m.SsmAll()}})
 	r.Free(dd0)
 
-	// grad of :59 linear_recurrence c b v g -> s
+	// grad of :65 linear_recurrence c b v g -> s
 	dc, db, dv, dg := r.LinearRecurrenceGrad(b, s.C, s.B, s.V, s.G, ds1)
 	r.Free(s.C, s.B, s.V, s.G, ds1)
 
-	// grad of :58 mul u dt1 -> v
+	// grad of :64 mul u dt1 -> v
 	ddt1, du3 := kernels.MulGradAdd408473(r, dv, s.Dt1, s.U, du)
 	r.Free(dv, s.Dt1, s.U, du)
 
-	// grad of :58 mul u dt1 -> v
-	ddt12 := r.SumBack(ddt1, nn.SumBackAttrs{Like: []int{b.B, b.T, m.SsmHeads, 1}})
+	// grad of :64 mul u dt1 -> v
+	ddt12 := r.SumBack(ddt1, nn.SumBackAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmShare(), 1}})
 	r.Free(ddt1)
 
-	// grad of :57 reshape dt -> dt1 shape=B,T,ssm_heads,1
-	ddt := r.Reshape(ddt12, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmHeads}})
+	// grad of :63 reshape dt -> dt1 shape=B,T,ssm_all,1
+	ddt := r.Reshape(ddt12, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmShare()}})
 	r.Free(ddt12)
 
-	// grad of :56 reshape g0 -> g shape=B,T,ssm_heads,1
-	dg0 := r.Reshape(dg, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmHeads}})
+	// grad of :62 reshape g0 -> g shape=B,T,ssm_all,1
+	dg0 := r.Reshape(dg, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.SsmGroups * m.SsmShare()}})
 	r.Free(dg)
 
-	// grad of :55 decay_rate dt -> g0 weight=A_log
-	// grad of :54 clamp ts -> dt low=time_limit[0] high=time_limit[1]
-	// grad of :53 softplus tb -> ts
+	// grad of :61 decay_rate dt -> g0 weight=A_log
+	// grad of :60 clamp ts -> dt low=time_limit[0] high=time_limit[1]
+	// grad of :59 softplus tb -> ts
 	dALog, dtb := kernels.DecayRateGradAddChainC1b445(r, dg0, w.ALog.Value, s.G0, ddt, s.Ts, s.Tb, float32(m.TimeLimit[0]), float32(m.TimeLimit[1]))
 	r.Free(dg0, s.G0, ddt, s.Ts, s.Tb)
 
-	// grad of :55 decay_rate dt -> g0 weight=A_log
+	// grad of :61 decay_rate dt -> g0 weight=A_log
 	r.AddGrad(w.ALog, dALog)
 	r.Free(dALog)
 
-	// grad of :52 bias t -> tb weight=dt_bias
+	// grad of :58 bias t -> tb weight=dt_bias
 	dDtBias := kernels.BiasGrad4957b9(r, dtb)
 
-	// grad of :52 bias t -> tb weight=dt_bias
+	// grad of :58 bias t -> tb weight=dt_bias
 	r.AddGrad(w.DtBias, dDtBias)
 	r.Free(dDtBias)
 	return du3, db, dc, dtb

@@ -7,61 +7,72 @@ import (
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
+// ProjectWeights are the tensors of [fn.project] in checkpoint order.
+type ProjectWeights struct {
+	InProj *nn.Linear // in_proj.weight [2*ssm_groups*ssm_head_dim*ssm_share+ssm_groups*ssm_share+2*ssm_groups*ssm_state,hidden_size], in_proj.bias
+}
+
+func (c *Config) projectWeights(b *nn.Builder) *ProjectWeights {
+	w := &ProjectWeights{}
+	w.InProj = b.Linear(b.Normal("in_proj.weight", 2*c.SsmGroups*c.SsmHeadDim*c.SsmShare()+c.SsmGroups*c.SsmShare()+2*c.SsmGroups*c.SsmState, c.HiddenSize), b.If(c.SsmBias).Zeros("in_proj.bias", 2*c.SsmGroups*c.SsmHeadDim*c.SsmShare()+c.SsmGroups*c.SsmShare()+2*c.SsmGroups*c.SsmState))
+	return w
+}
+
 // ShortConvWeights are the tensors of [fn.short_conv] in checkpoint order.
 type ShortConvWeights struct {
-	Convd     *nn.Param // conv1d.weight [2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads,1,ssm_width]
-	ConvdBias *nn.Param // conv1d.bias [2*ssm_groups*ssm_state+ssm_head_dim*ssm_heads]
+	Convd     *nn.Param // conv1d.weight [ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state,1,ssm_width]
+	ConvdBias *nn.Param // conv1d.bias [ssm_groups*ssm_head_dim*ssm_share+2*ssm_groups*ssm_state]
 }
 
 func (c *Config) shortConvWeights(b *nn.Builder) *ShortConvWeights {
 	w := &ShortConvWeights{}
-	w.Convd = b.Normal("conv1d.weight", 2*c.SsmGroups*c.SsmState+c.SsmHeadDim*c.SsmHeads, 1, c.SsmWidth)
-	w.ConvdBias = b.If(c.SsmConvBias).Zeros("conv1d.bias", 2*c.SsmGroups*c.SsmState+c.SsmHeadDim*c.SsmHeads)
+	w.Convd = b.Normal("conv1d.weight", c.SsmGroups*c.SsmHeadDim*c.SsmShare()+2*c.SsmGroups*c.SsmState, 1, c.SsmWidth)
+	w.ConvdBias = b.If(c.SsmConvBias).Zeros("conv1d.bias", c.SsmGroups*c.SsmHeadDim*c.SsmShare()+2*c.SsmGroups*c.SsmState)
 	return w
 }
 
 // StateSpaceWeights are the tensors of [fn.state_space] in checkpoint order.
 type StateSpaceWeights struct {
-	DtBias *nn.Param // dt_bias [ssm_heads]
-	ALog   *nn.Param // A_log [ssm_heads]
-	D      *nn.Param // D [ssm_heads]
+	DtBias *nn.Param // dt_bias [ssm_groups*ssm_share]
+	ALog   *nn.Param // A_log [ssm_groups*ssm_share]
+	D      *nn.Param // D [ssm_groups*ssm_share]
 }
 
 func (c *Config) stateSpaceWeights(b *nn.Builder) *StateSpaceWeights {
 	w := &StateSpaceWeights{}
-	w.DtBias = b.Zeros("dt_bias", c.SsmHeads)
-	w.ALog = b.Ones("A_log", c.SsmHeads)
-	w.D = b.Normal("D", c.SsmHeads)
+	w.DtBias = b.Zeros("dt_bias", c.SsmGroups*c.SsmShare())
+	w.ALog = b.Ones("A_log", c.SsmGroups*c.SsmShare())
+	w.D = b.Normal("D", c.SsmGroups*c.SsmShare())
 	return w
 }
 
 // GatedNormWeights are the tensors of [fn.gated_norm] in checkpoint order.
 type GatedNormWeights struct {
-	Weight *nn.Param // weight [ssm_head_dim*ssm_heads]
+	Norm *nn.Param // norm.weight [ssm_groups*ssm_head_dim*ssm_share]
 }
 
 func (c *Config) gatedNormWeights(b *nn.Builder) *GatedNormWeights {
 	w := &GatedNormWeights{}
-	w.Weight = b.Ones("weight", c.SsmHeadDim*c.SsmHeads)
+	w.Norm = b.Ones("norm.weight", c.SsmGroups*c.SsmHeadDim*c.SsmShare())
 	return w
 }
 
 // MixerWeights are the tensors of [fn.mixer] in checkpoint order.
 type MixerWeights struct {
-	InProj     *nn.Linear // in_proj.weight [2*ssm_groups*ssm_state+2*ssm_head_dim*ssm_heads+ssm_heads,hidden_size], in_proj.bias
+	Project    *ProjectWeights
 	ShortConv  *ShortConvWeights
 	StateSpace *StateSpaceWeights
-	Norm       *GatedNormWeights
-	OutProj    *nn.Linear // out_proj.weight [hidden_size,ssm_head_dim*ssm_heads], out_proj.bias
+	GatedNorm  *GatedNormWeights
+	OutProj    *nn.Linear // out_proj.weight [hidden_size,ssm_groups*ssm_head_dim*ssm_share], out_proj.bias
 }
 
 func (c *Config) mixerWeights(b *nn.Builder) *MixerWeights {
 	w := &MixerWeights{}
-	w.InProj = b.Linear(b.Normal("in_proj.weight", 2*c.SsmGroups*c.SsmState+2*c.SsmHeadDim*c.SsmHeads+c.SsmHeads, c.HiddenSize), b.If(c.SsmBias).Zeros("in_proj.bias", 2*c.SsmGroups*c.SsmState+2*c.SsmHeadDim*c.SsmHeads+c.SsmHeads))
+	w.Project = c.projectWeights(b)
 	w.ShortConv = c.shortConvWeights(b)
 	w.StateSpace = c.stateSpaceWeights(b)
-	w.Norm = c.gatedNormWeights(b.In("norm."))
-	w.OutProj = b.Linear(b.Normal("out_proj.weight", c.HiddenSize, c.SsmHeadDim*c.SsmHeads), b.If(c.SsmBias).Zeros("out_proj.bias", c.HiddenSize))
+	w.GatedNorm = c.gatedNormWeights(b)
+	w.OutProj = b.Linear(b.Normal("out_proj.weight", c.HiddenSize, c.SsmGroups*c.SsmHeadDim*c.SsmShare()), b.If(c.SsmBias).Zeros("out_proj.bias", c.HiddenSize))
 	return w
 }
 

@@ -28,7 +28,7 @@ func (m *Model) mix(r *nn.Recorder, b *nn.Batch, s *MixSaved, o, w_ gpu.Tensor) 
 	s.Wk = wk
 
 	// :113 mul o wk -> ow
-	ow := kernels.Mul(r, o, wk)
+	ow := kernels.Mul480e51(r, o, wk)
 
 	// :114 sum ow -> s axis=-2
 	s_ := r.SumAxis(ow, nn.SumAxisAttrs{Axis: []int{-2}})
@@ -52,7 +52,7 @@ func (m *Model) mixStep(r *nn.Recorder, b *nn.Batch, o, w_ gpu.Tensor) gpu.Tenso
 	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 2, 1}})
 
 	// :113 mul o wk -> ow
-	ow := kernels.Mul(r, o, wk)
+	ow := kernels.Mul480e51(r, o, wk)
 	r.Free(wk)
 
 	// :114 sum ow -> s axis=-2

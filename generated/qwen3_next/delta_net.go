@@ -55,7 +55,7 @@ func (c *Config) deltaNetState(a *nn.StateAlloc) DeltaNetState {
 func (m *Model) deltaNet(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, s *DeltaNetSaved, x, m_ gpu.Tensor) gpu.Tensor {
 	s.M = r.Retain(m_)
 	// :77 mul x m -> xm
-	xm := kernels.Mul(r, x, m_)
+	xm := kernels.Mul8470c3(r, x, m_)
 
 	// :78 @projections xm -> c z b a
 	c_, z, b_, a := m.projections(r, b, w.Projections, &s.Projections, xm)
@@ -141,7 +141,7 @@ func (m *Model) deltaNet(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, s *Del
 // Spec: specs/qwen3_next.toml:74 [fn.delta_net].
 func (m *Model) deltaNetStep(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, st *DeltaNetState, x, m_ gpu.Tensor) gpu.Tensor {
 	// :77 mul x m -> xm
-	xm := kernels.Mul(r, x, m_)
+	xm := kernels.Mul8470c3(r, x, m_)
 
 	// :78 @projections xm -> c z b a
 	c_, z, b_, a := m.projectionsStep(r, b, w.Projections, xm)

@@ -71,7 +71,7 @@ func (m *Model) sparseMLP(r *nn.Recorder, b *nn.Batch, w *SparseMLPWeights, s *S
 	r.Free(o)
 
 	// :74 mul r w -> y
-	y := kernels.Mul(r, r_, w_)
+	y := kernels.Mul480e51(r, r_, w_)
 	return y
 }
 
@@ -120,7 +120,7 @@ func (m *Model) sparseMLPStep(r *nn.Recorder, b *nn.Batch, w *SparseMLPWeights, 
 	r.Free(o)
 
 	// :74 mul r w -> y
-	y := kernels.Mul(r, r_, w_)
+	y := kernels.Mul480e51(r, r_, w_)
 	r.Free(r_, w_)
 	return y
 }

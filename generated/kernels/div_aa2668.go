@@ -9,16 +9,16 @@ import (
 	"github.com/vulcast/vulcast/runtime/nn"
 )
 
-//go:embed div.spv
-var codeDiv string
+//go:embed div_aa2668.spv
+var codeDivAa2668 string
 
-var div_ = gpu.Kernel{Name: "div", Code: codeDiv}
+var divAa2668_ = gpu.Kernel{Name: "div_aa2668", Code: codeDivAa2668}
 
-// Div records the kernel div:
+// DivAa2668 records the kernel div_aa2668:
 //
 //	y = x / u
-func Div(r *nn.Recorder, x, u gpu.Tensor) (y gpu.Tensor) {
-	f := r.Formula(&div_, x, false)
+func DivAa2668(r *nn.Recorder, x, u gpu.Tensor) (y gpu.Tensor) {
+	f := r.Formula(&divAa2668_, x, false)
 	f.InFull(x)
 	f.InRow(u)
 	y = f.OutFull(r.Act)
