@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/vulcast/vulcast/gen/spec"
@@ -18,10 +19,13 @@ func inRoot(t *testing.T) {
 	}
 }
 
+// whole is the whole tree, generated once for all tests.
+var whole = sync.OnceValues(func() (*tree, error) { return makeTree(nil) })
+
 // TestDeterministic generates everything twice and compares every byte.
 func TestDeterministic(t *testing.T) {
 	inRoot(t)
-	a, err := makeTree(nil)
+	a, err := whole()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +51,7 @@ func TestDeterministic(t *testing.T) {
 // TestFresh: what is committed is what the specs say. It needs no shader compiler.
 func TestFresh(t *testing.T) {
 	inRoot(t)
-	all, err := makeTree(nil)
+	all, err := whole()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +63,7 @@ func TestFresh(t *testing.T) {
 // TestAlone: an architecture generated alone is the same as generated with all others.
 func TestAlone(t *testing.T) {
 	inRoot(t)
-	all, err := makeTree(nil)
+	all, err := whole()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +84,7 @@ func TestAlone(t *testing.T) {
 // TestCheckFindsStale: a changed, a missing and a superfluous file are each named.
 func TestCheckFindsStale(t *testing.T) {
 	inRoot(t)
-	all, err := makeTree(nil)
+	all, err := whole()
 	if err != nil {
 		t.Fatal(err)
 	}

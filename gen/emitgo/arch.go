@@ -96,7 +96,8 @@ func (e *emitter) modelStruct(s *source) {
 	s.line("}")
 	s.gap()
 	s.comment("New declares the model that the configuration describes; it takes no device memory.")
-	s.line("func New(f *hfconfig.File) (*Model, error) {")
+	s.line("func New(f *hfconfig.File) (m *Model, err error) {")
+	s.line("defer f.Recover(&err) // a list of the configuration may be too short")
 	s.line("c, err := NewConfig(f)")
 	s.line("if err != nil {")
 	s.line("return nil, err")
@@ -106,7 +107,7 @@ func (e *emitter) modelStruct(s *source) {
 		std = "c.InitializerRange"
 	}
 	s.line("b := nn.NewBuilder(%s)", std)
-	s.line("m := &Model{Config: c, declared: b}")
+	s.line("m = &Model{Config: c, declared: b}")
 	for _, f := range e.roots() {
 		if e.hasWeights(f) {
 			s.line("m.%sW = c.%sWeights(b)", lowerCamel(f.Name), lowerCamel(f.Name))

@@ -118,6 +118,7 @@ func (p *printer) repeat(n *ir.Node) {
 		in[i] = p.loc.of(v)
 	}
 	loopHead(p.s, p.sc, n.Call)
+	p.s.line("b := b.At(%s)", n.Call.Index)
 	next := make([]string, len(n.Out))
 	for i, v := range n.Out {
 		next[i] = "next" + strings.ToUpper(p.loc.of(v)[:1]) + p.loc.of(v)[1:]
@@ -187,6 +188,7 @@ func (p *printer) repeatGrad(n *ir.Node) {
 		from = p.sc.expr(n.Call.From, expr.Int)
 	}
 	p.s.line("for %s := %s - 1; %s >= %s; %s-- {", n.Call.Index, count, n.Call.Index, from, n.Call.Index)
+	p.s.line("b := b.At(%s)", n.Call.Index)
 	outs := make([]string, len(n.Out))
 	for k, v := range n.Out {
 		outs[k] = "next" + strings.ToUpper(p.loc.of(v)[:1]) + p.loc.of(v)[1:]

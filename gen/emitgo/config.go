@@ -47,6 +47,7 @@ func (e *emitter) newConfig(s *source) {
 	s.comment("NewConfig reads the configuration. All faults of the file come in one error.")
 	s.line("func NewConfig(f *hfconfig.File) (*Config, error) {")
 	s.line("c := &Config{}")
+	divisors := e.divisors()
 	for _, c := range e.sortedConfig() {
 		keys := fmt.Sprintf("%q", c.Keys)
 		keys = strings.ReplaceAll(strings.Trim(keys, "[]"), `" "`, `", "`)
@@ -66,6 +67,11 @@ func (e *emitter) newConfig(s *source) {
 				s.line("%s = %s", field, zeros[c.Type])
 				s.line("}")
 			}
+		}
+		if divisors[c.Name] {
+			s.line("if !f.Positive(%s, %s) {", field, keys)
+			s.line("return nil, f.Err()")
+			s.line("}")
 		}
 	}
 	if len(e.arch.Checks) > 0 {

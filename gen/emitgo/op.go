@@ -128,6 +128,13 @@ func (p *printer) attrStruct(n *ir.Node, o *ops.Op) string {
 		}
 		set = append(set, camel(d.Name)+": "+p.sc.attr(a))
 	}
+	if a := n.Attr("dropout"); a != nil && o.Attr("key") == nil && slices.ContainsFunc(set, func(s string) bool { return strings.HasPrefix(s, "Dropout:") }) {
+		pos := n.Pos
+		if n.Of != nil {
+			pos = n.Of.Pos
+		}
+		set = append(set, fmt.Sprintf("Key: %d", pos.Line)) // tells the places that drop apart
+	}
 	return "nn." + name + "{" + strings.Join(set, ", ") + "}"
 }
 

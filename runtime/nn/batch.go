@@ -21,4 +21,12 @@ type Batch struct {
 	Fresh     bool       // the first step of a decoding
 	LossScale gpu.Tensor // F32 [1]: weight of each counted token, normally 1/count
 	Enc       *Batch     // the encoder's batch, of a decoder that attends to one; else nil
+	Layer     uint32     // number of the repetition that is being recorded, to tell its random choices apart
+}
+
+// At is the batch inside repetition i of a loop over layers.
+func (b *Batch) At(i int) *Batch {
+	c := *b
+	c.Layer = c.Layer*256 + uint32(i) + 1
+	return &c
 }

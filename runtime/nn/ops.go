@@ -25,7 +25,7 @@ func (r *Recorder) LinearHeads(l *Linear, x gpu.Tensor, heads int) gpu.Tensor {
 
 // Attend is Attention with the heads of the result side by side: y [B, T, H*U].
 func (r *Recorder) Attend(b, keys *Batch, q, k, v, bias, sinks, slopes, chosen gpu.Tensor, a AttentionAttrs) (y, lse gpu.Tensor) {
-	a.Slopes, a.Chosen = slopes, chosen
+	a.Slopes, a.Chosen, a.Key = slopes, chosen, a.Key+b.Layer<<12
 	y, lse = r.Attention(b, keys, q, k, v, bias, sinks, a)
 	if r.Err() != nil {
 		return y, lse
@@ -39,7 +39,7 @@ func (r *Recorder) AttendGrad(b, keys *Batch, q, k, v, bias, sinks, slopes, chos
 	if r.Err() != nil {
 		return
 	}
-	a.Slopes, a.Chosen = slopes, chosen
+	a.Slopes, a.Chosen, a.Key = slopes, chosen, a.Key+b.Layer<<12
 	heads := []int{b.B, b.T, q.Dim(2), v.Dim(3)}
 	return r.AttentionGrad(b, keys, q, k, v, bias, sinks, y.Reshape(heads...), lse, dy.Reshape(heads...), a)
 }
