@@ -86,7 +86,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 56})
 	s.A = a
 	s.ALse = aLse
 
@@ -148,7 +148,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 56})
 	r.Free(qr, ks, vs, aLse)
 
 	// :57 sigmoid g0 -> g

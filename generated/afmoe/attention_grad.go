@@ -30,7 +30,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 56})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :53 rope k cs -> kr if=local

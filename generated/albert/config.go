@@ -32,7 +32,13 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.VocabSize = f.Int("vocab_size")
 	c.HiddenSize = f.IntOr(4096, "hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
+	if !f.Positive(c.NumHiddenLayers, "num_hidden_layers") {
+		return nil, f.Err()
+	}
 	c.NumAttentionHeads = f.IntOr(64, "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(512, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

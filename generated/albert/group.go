@@ -23,6 +23,7 @@ func (m *Model) group(r *nn.Recorder, b *nn.Batch, w *GroupWeights, s *GroupSave
 	s.Layer = make([]LayerSaved, m.InnerGroupNum)
 	y := r.Retain(x)
 	for j := range m.InnerGroupNum {
+		b := b.At(j)
 		nextY := m.layer(r, b, w.Layer[j], &s.Layer[j], y)
 		r.Free(y)
 		y = nextY
@@ -40,6 +41,7 @@ func (m *Model) groupStep(r *nn.Recorder, b *nn.Batch, w *GroupWeights, x gpu.Te
 	// :34 @layer x -> y repeat=inner_group_num index=j prefix=albert_layers.{j}.
 	y := r.Retain(x)
 	for j := range m.InnerGroupNum {
+		b := b.At(j)
 		nextY := m.layerStep(r, b, w.Layer[j], y)
 		r.Free(y)
 		y = nextY

@@ -17,6 +17,7 @@ func (m *Model) groupGrad(r *nn.Recorder, b *nn.Batch, w *GroupWeights, s *Group
 	// grad of :34 @layer x -> y repeat=inner_group_num index=j prefix=albert_layers.{j}.
 	dx := r.Retain(dy)
 	for j := m.InnerGroupNum - 1; j >= 0; j-- {
+		b := b.At(j)
 		nextDx := m.layerGrad(r, b, w.Layer[j], &s.Layer[j], dx)
 		r.Free(dx)
 		dx = nextDx

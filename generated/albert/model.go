@@ -32,6 +32,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Group = make([]GroupSaved, m.NumHiddenLayers)
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.group(r, b, w.Group[i], &s.Group[i], h)
 		r.Free(h)
 		h = nextH
@@ -57,6 +58,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	// :30 @group x0 -> h repeat=num_hidden_layers prefix=encoder.albert_layer_groups.{group}.
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.groupStep(r, b, w.Group[i], h)
 		r.Free(h)
 		h = nextH

@@ -16,6 +16,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :30 @group x0 -> h repeat=num_hidden_layers prefix=encoder.albert_layer_groups.{group}.
 	dx0 := r.Retain(dh)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0 := m.groupGrad(r, b, w.Group[i], &s.Group[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

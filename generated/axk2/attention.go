@@ -95,7 +95,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(c_)
 
 	// :65 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 65})
 	s.A = a
 	s.ALse = aLse
 
@@ -162,7 +162,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(c_)
 
 	// :65 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 65})
 	r.Free(qs, k, v, chosen, aLse)
 
 	// :66 reshape gh -> g0 shape=B,T,num_attention_heads*v_head_dim

@@ -38,6 +38,7 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 	s.EncoderLayer = make([]EncoderLayerSaved, m.NumHiddenLayers)
 	e := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextE := m.encoderLayer(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], e)
 		r.Free(e)
 		e = nextE
@@ -68,6 +69,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	// :40 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
 	e := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextE := m.encoderLayerStep(r, b, w.EncoderLayer[i], e)
 		r.Free(e)
 		e = nextE

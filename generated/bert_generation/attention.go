@@ -61,7 +61,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :32 attention q ks vs -> a causal=is_decoder scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.IsDecoder, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.IsDecoder, Dropout: float32(m.AttentionProbsDropoutProb), Key: 32})
 	s.A = a
 	s.ALse = aLse
 
@@ -100,7 +100,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :32 attention q ks vs -> a causal=is_decoder scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.IsDecoder, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.IsDecoder, Dropout: float32(m.AttentionProbsDropoutProb), Key: 32})
 	r.Free(q, ks, vs, aLse)
 
 	// :33 linear a -> o weight=output.dense.weight bias=output.dense.bias out=hidden_size

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :32 attention q ks vs -> a causal=is_decoder scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.IsDecoder, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.IsDecoder, Dropout: float32(m.AttentionProbsDropoutProb), Key: 32})
 	r.Free(s.Q, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :29 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim

@@ -52,7 +52,7 @@ func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWei
 	s.V = v
 
 	// :130 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
-	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 130})
 	s.A = a
 	s.ALse = aLse
 
@@ -84,7 +84,7 @@ func (m *Model) crossAttentionStep(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 	}
 
 	// :130 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
-	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 130})
 	r.Free(q, k, v, aLse)
 
 	// :131 @decoder_out a -> y

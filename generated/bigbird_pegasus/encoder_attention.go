@@ -40,7 +40,7 @@ func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentio
 	s.V = v
 
 	// :57 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 57})
 	s.A = a
 	s.ALse = aLse
 
@@ -71,7 +71,7 @@ func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	v := r.LinearHeads(w.Value, x, m.NumAttentionHeads)
 
 	// :57 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 57})
 	r.Free(q, k, v, aLse)
 
 	// :58 linear a -> o weight=output.weight bias=output.bias?attention_bias out=hidden_size

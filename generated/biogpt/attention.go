@@ -60,7 +60,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :60 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionProbsDropoutProb), Key: 60})
 	s.A = a
 	s.ALse = aLse
 
@@ -94,7 +94,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :60 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionProbsDropoutProb), Key: 60})
 	r.Free(q, ks, vs, aLse)
 
 	// :61 linear a -> y weight=out_proj.weight bias=out_proj.bias out=hidden_size

@@ -37,9 +37,15 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(2560, "d_model")
 	c.NumHiddenLayers = f.IntOr(2, "encoder_layers")
 	c.NumAttentionHeads = f.IntOr(32, "encoder_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "encoder_attention_heads") {
+		return nil, f.Err()
+	}
 	c.IntermediateSize = f.IntOr(10240, "encoder_ffn_dim")
 	c.DecoderLayers = f.IntOr(24, "decoder_layers")
 	c.DecoderAttentionHeads = f.IntOr(32, "decoder_attention_heads")
+	if !f.Positive(c.DecoderAttentionHeads, "decoder_attention_heads") {
+		return nil, f.Err()
+	}
 	c.DecoderFfnDim = f.IntOr(10240, "decoder_ffn_dim")
 	c.MaxPositionEmbeddings = f.IntOr(128, "max_position_embeddings")
 	c.ActivationFunction = f.StringOr("gelu", "activation_function")

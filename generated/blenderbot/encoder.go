@@ -42,6 +42,7 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 	s.EncoderLayer = make([]EncoderLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayer(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], xn)
 		r.Free(xn)
 		xn = nextXn
@@ -78,6 +79,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	// :11 @encoder_layer x0 -> xn repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayerStep(r, b, w.EncoderLayer[i], xn)
 		r.Free(xn)
 		xn = nextXn

@@ -57,6 +57,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.DecoderLayer = make([]DecoderLayerSaved, m.DecoderLayers)
 	xn := r.Retain(x0)
 	for i := range m.DecoderLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayer(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], xn, e)
 		r.Free(xn)
 		xn = nextXn
@@ -94,6 +95,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :19 @decoder_layer x0 e -> xn repeat=decoder_layers prefix=model.decoder.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.DecoderLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayerStep(r, b, w.DecoderLayer[i], &st.DecoderLayer[i], xn, e)
 		r.Free(xn)
 		xn = nextXn

@@ -37,9 +37,15 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(512, "d_model")
 	c.NumHiddenLayers = f.IntOr(8, "encoder_layers")
 	c.NumAttentionHeads = f.IntOr(16, "encoder_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "encoder_attention_heads") {
+		return nil, f.Err()
+	}
 	c.IntermediateSize = f.IntOr(2048, "encoder_ffn_dim")
 	c.DecoderLayers = f.IntOr(8, "decoder_layers")
 	c.DecoderAttentionHeads = f.IntOr(16, "decoder_attention_heads")
+	if !f.Positive(c.DecoderAttentionHeads, "decoder_attention_heads") {
+		return nil, f.Err()
+	}
 	c.DecoderFfnDim = f.IntOr(2048, "decoder_ffn_dim")
 	c.MaxPositionEmbeddings = f.IntOr(512, "max_position_embeddings")
 	c.ActivationFunction = f.StringOr("gelu", "activation_function")

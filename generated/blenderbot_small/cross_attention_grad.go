@@ -20,7 +20,7 @@ func (m *Model) crossAttentionGrad(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 	da := m.decoderOutGrad(r, b, w.DecoderOut, &s.DecoderOut, dy)
 
 	// grad of :130 attention q k v -> a causal=false scale=1/sqrt(decoder_head_dim) dropout=attention_dropout keys=encoder
-	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 130})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :129 @cross_kv e -> k v once=true

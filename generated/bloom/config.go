@@ -26,6 +26,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size", "n_embed")
 	c.NumHiddenLayers = f.Int("n_layer", "num_hidden_layers")
 	c.NumAttentionHeads = f.Int("n_head", "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "n_head", "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

@@ -30,6 +30,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("n_embd")
 	c.NumHiddenLayers = f.Int("n_layer")
 	c.NumAttentionHeads = f.Int("n_head")
+	if !f.Positive(c.NumAttentionHeads, "n_head") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "n_positions")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")

@@ -74,6 +74,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.layer(r, b, w.Layer[i], &s.Layer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn
@@ -129,6 +130,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :37 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.layerStep(r, b, w.Layer[i], &st.Layer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn

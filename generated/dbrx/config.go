@@ -51,6 +51,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(2048, "d_model")
 	c.NumHiddenLayers = f.IntOr(24, "n_layers")
 	c.NumAttentionHeads = f.IntOr(16, "n_heads")
+	if !f.Positive(c.NumAttentionHeads, "n_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_seq_len")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")
@@ -71,6 +74,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
+	if !f.Positive(c.NGroup, "n_group") {
+		return nil, f.Err()
+	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")

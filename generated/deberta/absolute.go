@@ -37,6 +37,7 @@ func (m *Model) absolute(r *nn.Recorder, b *nn.Batch, w *AbsoluteWeights, s *Abs
 	s.PlainLayer = make([]PlainLayerSaved, m.NumHiddenLayers)
 	y := r.Retain(x2)
 	for i := 1; i < m.NumHiddenLayers; i++ {
+		b := b.At(i)
 		nextY := m.plainLayer(r, b, w.PlainLayer[i], &s.PlainLayer[i], y)
 		r.Free(y)
 		y = nextY
@@ -67,6 +68,7 @@ func (m *Model) absoluteStep(r *nn.Recorder, b *nn.Batch, w *AbsoluteWeights, x 
 	// :88 @plain_layer x2 -> y repeat=num_hidden_layers from=1 prefix=layer.{i}.
 	y := r.Retain(x2)
 	for i := 1; i < m.NumHiddenLayers; i++ {
+		b := b.At(i)
 		nextY := m.plainLayerStep(r, b, w.PlainLayer[i], y)
 		r.Free(y)
 		y = nextY

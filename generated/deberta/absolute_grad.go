@@ -18,6 +18,7 @@ func (m *Model) absoluteGrad(r *nn.Recorder, b *nn.Batch, w *AbsoluteWeights, s 
 	// grad of :88 @plain_layer x2 -> y repeat=num_hidden_layers from=1 prefix=layer.{i}.
 	dx2 := r.Retain(dy)
 	for i := m.NumHiddenLayers - 1; i >= 1; i-- {
+		b := b.At(i)
 		nextDx2 := m.plainLayerGrad(r, b, w.PlainLayer[i], &s.PlainLayer[i], dx2)
 		r.Free(dx2)
 		dx2 = nextDx2

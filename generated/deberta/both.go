@@ -45,7 +45,7 @@ func (m *Model) both(r *nn.Recorder, b *nn.Batch, w *BothWeights, s *BothSaved, 
 	r.Free(cp, pc)
 
 	// :161 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 161})
 	s.Y = r.Retain(y)
 	s.YLse = yLse
 	return y
@@ -72,7 +72,7 @@ func (m *Model) bothStep(r *nn.Recorder, b *nn.Batch, w *BothWeights, q, k, v, r
 	r.Free(cp, pc)
 
 	// :161 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 161})
 	r.Free(bias, yLse)
 	return y
 }

@@ -19,7 +19,7 @@ import (
 // Spec: specs/deberta-v2.toml:155 [fn.both].
 func (m *Model) bothGrad(r *nn.Recorder, b *nn.Batch, w *BothWeights, s *BothSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// grad of :161 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 161})
 	r.Free(s.Q, s.K, s.V, s.Bias, s.Y, s.YLse)
 
 	// grad of :159 @p2c_scores k r -> pc

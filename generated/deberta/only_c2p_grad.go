@@ -19,7 +19,7 @@ import (
 // Spec: specs/deberta-v2.toml:163 [fn.only_c2p].
 func (m *Model) onlyC2pGrad(r *nn.Recorder, b *nn.Batch, w *OnlyC2pWeights, s *OnlyC2pSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// grad of :167 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 167})
 	r.Free(s.Q, s.K, s.V, s.Bias, s.Y, s.YLse)
 
 	// grad of :166 @c2p_scores q r -> bias

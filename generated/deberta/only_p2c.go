@@ -36,7 +36,7 @@ func (m *Model) onlyP2c(r *nn.Recorder, b *nn.Batch, w *OnlyP2cWeights, s *OnlyP
 	s.Bias = bias
 
 	// :173 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 173})
 	s.Y = r.Retain(y)
 	s.YLse = yLse
 	return y
@@ -56,7 +56,7 @@ func (m *Model) onlyP2cStep(r *nn.Recorder, b *nn.Batch, w *OnlyP2cWeights, q, k
 	bias := m.p2cScoresStep(r, b, w.P2cScores, k, r_)
 
 	// :173 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 173})
 	r.Free(bias, yLse)
 	return y
 }

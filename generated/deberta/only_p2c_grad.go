@@ -19,7 +19,7 @@ import (
 // Spec: specs/deberta-v2.toml:169 [fn.only_p2c].
 func (m *Model) onlyP2cGrad(r *nn.Recorder, b *nn.Batch, w *OnlyP2cWeights, s *OnlyP2cSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// grad of :173 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 173})
 	r.Free(s.Q, s.K, s.V, s.Bias, s.Y, s.YLse)
 
 	// grad of :172 @p2c_scores k r -> bias

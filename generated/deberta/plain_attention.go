@@ -31,7 +31,7 @@ func (m *Model) plainAttention(r *nn.Recorder, b *nn.Batch, w *PlainAttentionWei
 	s.V = v
 
 	// :146 attention q k v -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 146})
 	s.Y = r.Retain(y)
 	s.YLse = yLse
 	return y
@@ -48,7 +48,7 @@ func (m *Model) plainAttentionStep(r *nn.Recorder, b *nn.Batch, w *PlainAttentio
 	q, k, v := m.qkvStep(r, b, w.QKV, x)
 
 	// :146 attention q k v -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 146})
 	r.Free(q, k, v, yLse)
 	return y
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/deberta-v2.toml:142 [fn.plain_attention].
 func (m *Model) plainAttentionGrad(r *nn.Recorder, b *nn.Batch, w *PlainAttentionWeights, s *PlainAttentionSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :146 attention q k v -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 146})
 	r.Free(s.Q, s.K, s.V, s.Y, s.YLse)
 
 	// grad of :145 @qkv x -> q k v

@@ -36,7 +36,7 @@ func (m *Model) onlyC2p(r *nn.Recorder, b *nn.Batch, w *OnlyC2pWeights, s *OnlyC
 	s.Bias = bias
 
 	// :167 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 167})
 	s.Y = r.Retain(y)
 	s.YLse = yLse
 	return y
@@ -56,7 +56,7 @@ func (m *Model) onlyC2pStep(r *nn.Recorder, b *nn.Batch, w *OnlyC2pWeights, q, k
 	bias := m.c2pScoresStep(r, b, w.C2pScores, q, r_)
 
 	// :167 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Scale()), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 167})
 	r.Free(bias, yLse)
 	return y
 }

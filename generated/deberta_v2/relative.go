@@ -55,6 +55,7 @@ func (m *Model) relative(r *nn.Recorder, b *nn.Batch, w *RelativeWeights, s *Rel
 	s.Layer2 = make([]LayerSaved, m.NumHiddenLayers)
 	y := r.Retain(x2)
 	for i := 1; i < m.NumHiddenLayers; i++ {
+		b := b.At(i)
 		nextY := m.layer(r, b, w.Layer2[i], &s.Layer2[i], y, rel)
 		r.Free(y)
 		y = nextY
@@ -97,6 +98,7 @@ func (m *Model) relativeStep(r *nn.Recorder, b *nn.Batch, w *RelativeWeights, x 
 	// :97 @layer x2 rel -> y repeat=num_hidden_layers from=1 prefix=layer.{i}.
 	y := r.Retain(x2)
 	for i := 1; i < m.NumHiddenLayers; i++ {
+		b := b.At(i)
 		nextY := m.layerStep(r, b, w.Layer2[i], y, rel)
 		r.Free(y)
 		y = nextY

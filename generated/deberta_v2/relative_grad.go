@@ -19,6 +19,7 @@ func (m *Model) relativeGrad(r *nn.Recorder, b *nn.Batch, w *RelativeWeights, s 
 	dx2 := r.Retain(dy)
 	var drel gpu.Tensor
 	for i := m.NumHiddenLayers - 1; i >= 1; i-- {
+		b := b.At(i)
 		nextDx2, nextDrel := m.layerGrad(r, b, w.Layer2[i], &s.Layer2[i], dx2)
 		r.Free(dx2)
 		dx2 = nextDx2

@@ -89,7 +89,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.Chosen = chosen
 
 	// :36 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 36})
 	s.A = a
 	s.ALse = aLse
 
@@ -141,7 +141,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(c_)
 
 	// :36 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 36})
 	r.Free(qs, k, v, chosen, aLse)
 
 	// :37 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size

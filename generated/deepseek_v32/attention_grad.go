@@ -20,7 +20,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :36 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	dqs, dk, dv, _, _ := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Chosen, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqs, dk, dv, _, _ := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Chosen, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 36})
 	r.Free(s.Qs, s.K, s.V, s.Chosen, s.A, s.ALse, da)
 
 	// grad of :34 @expand ls ks -> k v

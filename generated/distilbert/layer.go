@@ -50,7 +50,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	s.V = v
 
 	// :39 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 39})
 	s.A = a
 	s.ALse = aLse
 
@@ -109,7 +109,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 	v := r.LinearHeads(w.VLin, x, m.NumAttentionHeads)
 
 	// :39 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 39})
 	r.Free(q, k, v, aLse)
 
 	// :40 linear a -> o weight=attention.out_lin.weight bias=attention.out_lin.bias out=hidden_size

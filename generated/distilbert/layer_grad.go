@@ -60,7 +60,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	da := r.LinearGrad(w.OutLin, s.A, dxa, gpu.Tensor{})
 
 	// grad of :39 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 39})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :38 linear x -> v weight=attention.v_lin.weight bias=attention.v_lin.bias heads=num_attention_heads out=head_dim

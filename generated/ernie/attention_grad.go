@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :71 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 71})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :70 linear x -> v weight=self.value.weight bias=self.value.bias heads=num_attention_heads out=head_dim

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :69 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 69})
 	r.Free(s.Qr, s.Kr, s.V, s.A, s.ALse, da)
 
 	// grad of :68 rope k cs -> kr if=rotary

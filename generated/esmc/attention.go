@@ -43,7 +43,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(k)
 
 	// :17 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 17})
 	s.A = a
 	s.ALse = aLse
 
@@ -72,7 +72,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(k)
 
 	// :17 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 17})
 	r.Free(qr, kr, v, aLse)
 
 	// :18 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size

@@ -19,7 +19,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :17 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 17})
 	r.Free(s.Qr, s.Kr, s.V, s.A, s.ALse, da)
 
 	// grad of :16 rope k cs -> kr

@@ -19,7 +19,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.Dense, s.A, dy, gpu.Tensor{})
 
 	// grad of :93 attention qr ks vs -> a slopes=$slopes scale=1/sqrt(head_dim) dropout=attention_dropout
-	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, s.Slopes, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, s.Slopes, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 93})
 	r.Free(s.Qr, s.Ks, s.Vs, s.Slopes, s.A, s.ALse, da)
 
 	// grad of :90 rope k cs -> kr if=!alibi

@@ -36,10 +36,16 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers", "n_layer")
 	c.NumAttentionHeads = f.Int("num_attention_heads", "n_head")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads", "n_head") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")
 	c.NumKVHeads = f.IntOr(c.NumAttentionHeads, "num_kv_heads", "n_head_kv")
+	if !f.Positive(c.NumKVHeads, "num_kv_heads", "n_head_kv") {
+		return nil, f.Err()
+	}
 	c.IntermediateSize = f.IntOr(4*c.HiddenSize, "ffn_hidden_size")
 	c.HiddenAct = f.StringOr("gelu", "activation")
 	c.LayerNormEps = f.FloatOr(1e-5, "layer_norm_epsilon")

@@ -63,6 +63,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.SerialLayer = make([]SerialLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		var nextXn gpu.Tensor
 		if m.ParallelAttn {
 			nextXn = m.parallelLayer(r, b, w.ParallelLayer[i], &s.ParallelLayer[i], xn, cs, slopes)
@@ -101,6 +102,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :42 @parallel_layer x0 cs slopes -> xn repeat=num_hidden_layers prefix=transformer.h.{i}. if=parallel_attn else=@serial_layer
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		var nextXn gpu.Tensor
 		if m.ParallelAttn {
 			nextXn = m.parallelLayerStep(r, b, w.ParallelLayer[i], &st.ParallelLayer[i], xn, cs, slopes)

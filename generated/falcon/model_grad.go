@@ -29,6 +29,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :42 @parallel_layer x0 cs slopes -> xn repeat=num_hidden_layers prefix=transformer.h.{i}. if=parallel_attn else=@serial_layer
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		var nextDx0 gpu.Tensor
 		if m.ParallelAttn {
 			nextDx0 = m.parallelLayerGrad(r, b, w.ParallelLayer[i], &s.ParallelLayer[i], dx0)

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :60 attention q k v -> a causal=causal scale=1/sqrt(head_dim) dropout=attention_dropout
-	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.Causal, Dropout: float32(m.AttentionDropout)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.Causal, Dropout: float32(m.AttentionDropout), Key: 60})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :59 linear x -> v weight=v_lin.weight bias=v_lin.bias heads=num_attention_heads out=head_dim

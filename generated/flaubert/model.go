@@ -54,6 +54,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.layer(r, b, w.Layer[i], &s.Layer[i], i, h)
 		r.Free(h)
 		h = nextH
@@ -91,6 +92,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	// :39 @layer x0 -> h repeat=num_hidden_layers index=i
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.layerStep(r, b, w.Layer[i], i, h)
 		r.Free(h)
 		h = nextH

@@ -38,9 +38,15 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(1024, "d_model")
 	c.NumHiddenLayers = f.IntOr(12, "encoder_layers")
 	c.NumAttentionHeads = f.IntOr(16, "encoder_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "encoder_attention_heads") {
+		return nil, f.Err()
+	}
 	c.IntermediateSize = f.IntOr(4096, "encoder_ffn_dim")
 	c.DecoderLayers = f.IntOr(12, "decoder_layers")
 	c.DecoderAttentionHeads = f.IntOr(16, "decoder_attention_heads")
+	if !f.Positive(c.DecoderAttentionHeads, "decoder_attention_heads") {
+		return nil, f.Err()
+	}
 	c.DecoderFfnDim = f.IntOr(4096, "decoder_ffn_dim")
 	c.MaxPositionEmbeddings = f.IntOr(1024, "max_position_embeddings")
 	c.ActivationFunction = f.StringOr("relu", "activation_function")

@@ -18,6 +18,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	dx0 := r.Retain(dh)
 	var de gpu.Tensor
 	for i := m.DecoderLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0, nextDe := m.decoderLayerGrad(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

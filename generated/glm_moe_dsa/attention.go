@@ -98,7 +98,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.Chosen = r.Retain(chosen)
 
 	// :57 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 57})
 	s.A = a
 	s.ALse = aLse
 
@@ -157,7 +157,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(c_)
 
 	// :57 attention qs k v -> a chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 57})
 	r.Free(qs, k, v, aLse)
 
 	// :58 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size

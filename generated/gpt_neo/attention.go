@@ -60,7 +60,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :60 attention q ks vs -> a scale=1 window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 60})
 	s.A = a
 	s.ALse = aLse
 
@@ -99,7 +99,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :60 attention q ks vs -> a scale=1 window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 60})
 	r.Free(q, ks, vs, aLse)
 
 	// :61 linear a -> o weight=out_proj.weight bias=out_proj.bias out=hidden_size

@@ -23,7 +23,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :60 attention q ks vs -> a scale=1 window=window dropout=attention_dropout
-	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 60})
 	r.Free(s.Q, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :57 linear x -> v weight=v_proj.weight heads=num_attention_heads out=head_dim

@@ -30,6 +30,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_layers")
 	c.NumAttentionHeads = f.Int("num_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :64 attention qr ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 64})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :61 rope k cs -> kr

@@ -66,6 +66,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.SerialLayer = make([]SerialLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		var nextXn gpu.Tensor
 		if m.UseParallelResidual {
 			nextXn = m.parallelLayer(r, b, w.ParallelLayer[i], &s.ParallelLayer[i], xn, cs)
@@ -105,6 +106,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :27 @parallel_layer x0 cs -> xn repeat=num_hidden_layers prefix=gpt_neox.layers.{i}. if=use_parallel_residual else=@serial_layer
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		var nextXn gpu.Tensor
 		if m.UseParallelResidual {
 			nextXn = m.parallelLayerStep(r, b, w.ParallelLayer[i], &st.ParallelLayer[i], xn, cs)

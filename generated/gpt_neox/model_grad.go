@@ -29,6 +29,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :27 @parallel_layer x0 cs -> xn repeat=num_hidden_layers prefix=gpt_neox.layers.{i}. if=use_parallel_residual else=@serial_layer
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		var nextDx0 gpu.Tensor
 		if m.UseParallelResidual {
 			nextDx0 = m.parallelLayerGrad(r, b, w.ParallelLayer[i], &s.ParallelLayer[i], dx0)

@@ -49,6 +49,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.SerialLayer = make([]SerialLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.serialLayer(r, b, w.SerialLayer[i], &s.SerialLayer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn
@@ -79,6 +80,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :19 @serial_layer x0 cs -> xn repeat=num_hidden_layers prefix=gpt_neox_japanese.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.serialLayerStep(r, b, w.SerialLayer[i], &st.SerialLayer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn

@@ -65,7 +65,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :54 attention qr ks vs -> a scale=1/sqrt(head_dim) dropout=attn_pdrop
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttnPdrop)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttnPdrop), Key: 54})
 	s.A = a
 	s.ALse = aLse
 
@@ -107,7 +107,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :54 attention qr ks vs -> a scale=1/sqrt(head_dim) dropout=attn_pdrop
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttnPdrop)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttnPdrop), Key: 54})
 	r.Free(qr, ks, vs, aLse)
 
 	// :55 linear a -> o weight=out_proj.weight out=hidden_size

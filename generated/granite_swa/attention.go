@@ -60,7 +60,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :49 attention qr ks vs -> a sinks=sinks scale=attn_scale window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, w.Sinks.Value, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, w.Sinks.Value, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 49})
 	s.A = a
 	s.ALse = aLse
 
@@ -95,7 +95,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :49 attention qr ks vs -> a sinks=sinks scale=attn_scale window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, w.Sinks.Value, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, w.Sinks.Value, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 49})
 	r.Free(qr, ks, vs, aLse)
 
 	// :50 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size

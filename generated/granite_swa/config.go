@@ -43,6 +43,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
 	c.NumAttentionHeads = f.Int("num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

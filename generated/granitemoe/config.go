@@ -47,6 +47,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
 	c.NumAttentionHeads = f.Int("num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")
@@ -67,6 +70,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
+	if !f.Positive(c.NGroup, "n_group") {
+		return nil, f.Err()
+	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")

@@ -63,6 +63,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
 	c.NumAttentionHeads = f.Int("num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(false, "tie_word_embeddings")
@@ -83,6 +86,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
+	if !f.Positive(c.NGroup, "n_group") {
+		return nil, f.Err()
+	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -93,8 +99,14 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.AttentionMultiplier = f.FloatOr(1, "attention_multiplier")
 	c.SharedIntermediateSize = f.IntOr(1024, "shared_intermediate_size")
 	c.SsmHeads = f.IntOr(128, "mamba_n_heads", "mamba_num_heads", "num_heads")
+	if !f.Positive(c.SsmHeads, "mamba_n_heads", "mamba_num_heads", "num_heads") {
+		return nil, f.Err()
+	}
 	c.SsmHeadDim = f.IntOr(2*c.HiddenSize/c.SsmHeads, "mamba_d_head")
 	c.SsmGroups = f.IntOr(1, "mamba_n_groups", "n_groups")
+	if !f.Positive(c.SsmGroups, "mamba_n_groups", "n_groups") {
+		return nil, f.Err()
+	}
 	c.SsmState = f.IntOr(256, "mamba_d_state")
 	c.SsmWidth = f.IntOr(4, "mamba_d_conv", "conv_kernel")
 	c.SsmBias = f.BoolOr(false, "mamba_proj_bias", "use_bias")

@@ -79,7 +79,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :76 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 76})
 	s.A = a
 	s.ALse = aLse
 
@@ -136,7 +136,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :76 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 76})
 	r.Free(qr, ks, vs, aLse)
 
 	// :77 sigmoid g -> s

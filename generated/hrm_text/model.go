@@ -58,6 +58,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	h := r.Retain(high)
 	roundUnused := r.Retain(low)
 	for i := range m.HCycles {
+		b := b.At(i)
 		nextH, nextRoundUnused := m.round(r, b, w.Round[i], &s.Round[i], i, h, roundUnused, cs)
 		r.Free(h, roundUnused)
 		h, roundUnused = nextH, nextRoundUnused
@@ -94,6 +95,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	h := r.Retain(high)
 	roundUnused := r.Retain(low)
 	for i := range m.HCycles {
+		b := b.At(i)
 		nextH, nextRoundUnused := m.roundStep(r, b, w.Round[i], &st.Round[i], i, h, roundUnused, cs)
 		r.Free(h, roundUnused)
 		h, roundUnused = nextH, nextRoundUnused

@@ -21,6 +21,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	dhigh := r.Retain(dh)
 	dlow := r.Retain(droundUnused)
 	for i := m.HCycles - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDhigh, nextDlow := m.roundGrad(r, b, w.Round[i], &s.Round[i], i, dhigh, dlow)
 		r.Free(dhigh, dlow)
 		dhigh = nextDhigh

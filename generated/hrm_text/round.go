@@ -50,6 +50,7 @@ func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSave
 	s.Low = make([]LowSaved, m.LCycles-m.Learning(i))
 	l0 := r.Retain(low)
 	for j := range m.LCycles - m.Learning(i) {
+		b := b.At(j)
 		nextL0 := m.low(r, b, w.Low[j], &s.Low[j], l0, high, cs)
 		r.Free(l0)
 		l0 = nextL0
@@ -68,6 +69,7 @@ func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSave
 	s.Low2 = make([]LowSaved, m.Learning(i))
 	l := r.Retain(l1)
 	for j := range m.Learning(i) {
+		b := b.At(j)
 		nextL := m.low(r, b, w.Low2[j], &s.Low2[j], l, high, cs)
 		r.Free(l)
 		l = nextL
@@ -96,6 +98,7 @@ func (m *Model) roundStep(r *nn.Recorder, b *nn.Batch, w *RoundWeights, st *Roun
 	// :37 @low low high cs -> l0 repeat=L_cycles-learning index=j prefix=L_module.
 	l0 := r.Retain(low)
 	for j := range m.LCycles - m.Learning(i) {
+		b := b.At(j)
 		nextL0 := m.lowStep(r, b, w.Low[j], &st.Low[j], l0, high, cs)
 		r.Free(l0)
 		l0 = nextL0
@@ -113,6 +116,7 @@ func (m *Model) roundStep(r *nn.Recorder, b *nn.Batch, w *RoundWeights, st *Roun
 	// :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
 	l := r.Retain(l1)
 	for j := range m.Learning(i) {
+		b := b.At(j)
 		nextL := m.lowStep(r, b, w.Low2[j], &st.Low2[j], l, high, cs)
 		r.Free(l)
 		l = nextL

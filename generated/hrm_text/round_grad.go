@@ -26,6 +26,7 @@ func (m *Model) roundGrad(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *Round
 	dl1 := r.Retain(dl2)
 	var dhigh gpu.Tensor
 	for j := m.Learning(i) - 1; j >= 0; j-- {
+		b := b.At(j)
 		nextDl1, nextDhigh := m.lowGrad(r, b, w.Low2[j], &s.Low2[j], dl1)
 		r.Free(dl1)
 		dl1 = nextDl1

@@ -41,6 +41,7 @@ func (m *Model) stack(r *nn.Recorder, b *nn.Batch, w *StackWeights, s *StackSave
 	s.Layer = make([]LayerSaved, m.NumLayersPerStack)
 	xn := r.Retain(x)
 	for j := range m.NumLayersPerStack {
+		b := b.At(j)
 		nextXn := m.layer(r, b, w.Layer[j], &s.Layer[j], xn, cs)
 		r.Free(xn)
 		xn = nextXn
@@ -64,6 +65,7 @@ func (m *Model) stackStep(r *nn.Recorder, b *nn.Batch, w *StackWeights, st *Stac
 	// :52 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
 	xn := r.Retain(x)
 	for j := range m.NumLayersPerStack {
+		b := b.At(j)
 		nextXn := m.layerStep(r, b, w.Layer[j], &st.Layer[j], xn, cs)
 		r.Free(xn)
 		xn = nextXn

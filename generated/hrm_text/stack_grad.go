@@ -22,6 +22,7 @@ func (m *Model) stackGrad(r *nn.Recorder, b *nn.Batch, w *StackWeights, s *Stack
 	// grad of :52 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
 	dx := r.Retain(dxn)
 	for j := m.NumLayersPerStack - 1; j >= 0; j-- {
+		b := b.At(j)
 		nextDx := m.layerGrad(r, b, w.Layer[j], &s.Layer[j], dx)
 		r.Free(dx)
 		dx = nextDx

@@ -78,7 +78,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :33 attention qn ks vs -> a scale=attn_scale dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qn, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qn, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 33})
 	s.A = a
 	s.ALse = aLse
 
@@ -123,7 +123,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :33 attention qn ks vs -> a scale=attn_scale dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qn, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qn, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 33})
 	r.Free(qn, ks, vs, aLse)
 
 	// :34 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size

@@ -19,7 +19,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :33 attention qn ks vs -> a scale=attn_scale dropout=attention_dropout
-	dqn, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qn, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqn, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qn, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 33})
 	r.Free(s.Qn, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :30 rms_norm kr -> kn weight=key_layernorm.weight eps=rms_norm_eps

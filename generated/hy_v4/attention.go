@@ -103,7 +103,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.Chosen = r.Retain(chosen)
 
 	// :112 attention qs k v -> a sinks=learnable_sink_param chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, w.LearnableSinkParam.Value, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, w.LearnableSinkParam.Value, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 112})
 	s.A = a
 	s.ALse = aLse
 
@@ -172,7 +172,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(c_)
 
 	// :112 attention qs k v -> a sinks=learnable_sink_param chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, w.LearnableSinkParam.Value, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, w.LearnableSinkParam.Value, gpu.Tensor{}, chosen, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 112})
 	r.Free(qs, k, v, aLse)
 
 	// :113 sigmoid g0 -> g

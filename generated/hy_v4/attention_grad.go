@@ -26,7 +26,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dag, s.G)
 
 	// grad of :112 attention qs k v -> a sinks=learnable_sink_param chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	dqs, dk, dv, _, dLearnableSinkParam := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, w.LearnableSinkParam.Value, gpu.Tensor{}, s.Chosen, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqs, dk, dv, _, dLearnableSinkParam := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, w.LearnableSinkParam.Value, gpu.Tensor{}, s.Chosen, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 112})
 	r.Free(s.Qs, s.K, s.V, s.Chosen, s.A, s.ALse, da)
 
 	// grad of :112 attention qs k v -> a sinks=learnable_sink_param chosen=$chosen scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout

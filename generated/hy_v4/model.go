@@ -61,6 +61,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	xn := r.Retain(x0)
 	layerUnused := r.Retain(chosen)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn, nextLayerUnused := m.layer(r, b, w.Layer[i], &s.Layer[i], i, xn, layerUnused, cs)
 		r.Free(xn, layerUnused)
 		xn, layerUnused = nextXn, nextLayerUnused
@@ -106,6 +107,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	xn := r.Retain(x0)
 	layerUnused := r.Retain(chosen)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn, nextLayerUnused := m.layerStep(r, b, w.Layer[i], &st.Layer[i], i, xn, layerUnused, cs)
 		r.Free(xn, layerUnused)
 		xn, layerUnused = nextXn, nextLayerUnused

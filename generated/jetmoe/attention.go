@@ -105,7 +105,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :51 attention qr ks vs -> a0 scale=attn_scale dropout=attention_dropout
-	a0, a0Lse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a0, a0Lse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 51})
 	s.A0 = a0
 	s.A0Lse = a0Lse
 
@@ -197,7 +197,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :51 attention qr ks vs -> a0 scale=attn_scale dropout=attention_dropout
-	a0, a0Lse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a0, a0Lse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 51})
 	r.Free(qr, ks, vs, a0Lse)
 
 	// :52 reshape a0 -> a1 shape=B,T,num_key_value_heads,num_experts_per_tok,head_dim

@@ -42,7 +42,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(da1)
 
 	// grad of :51 attention qr ks vs -> a0 scale=attn_scale dropout=attention_dropout
-	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A0, s.A0Lse, da0, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A0, s.A0Lse, da0, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 51})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A0, s.A0Lse, da0)
 
 	// grad of :48 rope k cs -> kr

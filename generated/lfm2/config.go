@@ -44,6 +44,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(2560, "hidden_size")
 	c.NumHiddenLayers = f.IntOr(32, "num_hidden_layers")
 	c.NumAttentionHeads = f.IntOr(32, "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(128000, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_embedding", "tie_word_embeddings")
@@ -60,6 +63,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.ConvBias = f.BoolOr(false, "conv_bias")
 	c.ConvLCache = f.IntOr(3, "conv_L_cache")
 	c.BlockMultipleOf = f.IntOr(256, "block_multiple_of")
+	if !f.Positive(c.BlockMultipleOf, "block_multiple_of") {
+		return nil, f.Err()
+	}
 	c.BlockFfnDimMultiplier = f.FloatOr(1, "block_ffn_dim_multiplier")
 	c.BlockAutoAdjustFfDim = f.BoolOr(true, "block_auto_adjust_ff_dim")
 	c.FullAttnIdxs = f.IntsOr(nn.Each(0, func(i int) int { return 0 }), "full_attn_idxs")

@@ -51,6 +51,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(2048, "hidden_size")
 	c.NumHiddenLayers = f.IntOr(32, "num_hidden_layers")
 	c.NumAttentionHeads = f.IntOr(32, "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(128000, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_embedding", "tie_word_embeddings")

@@ -116,7 +116,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :66 attention qt ks vs -> a scale=attn_scale chunk=chunk dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qt, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Chunk: m.Chunk(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qt, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Chunk: m.Chunk(i), Dropout: float32(m.AttentionDropout), Key: 66})
 	s.A = a
 	s.ALse = aLse
 
@@ -197,7 +197,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :66 attention qt ks vs -> a scale=attn_scale chunk=chunk dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qt, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Chunk: m.Chunk(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qt, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Chunk: m.Chunk(i), Dropout: float32(m.AttentionDropout), Key: 66})
 	r.Free(qt, ks, vs, aLse)
 
 	// :67 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size

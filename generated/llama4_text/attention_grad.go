@@ -19,7 +19,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :66 attention qt ks vs -> a scale=attn_scale chunk=chunk dropout=attention_dropout
-	dqt, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qt, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Chunk: m.Chunk(i), Dropout: float32(m.AttentionDropout)})
+	dqt, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qt, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Chunk: m.Chunk(i), Dropout: float32(m.AttentionDropout), Key: 66})
 	r.Free(s.Qt, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :63 temper qn pos -> qt beta=tuning_scale every=floor_scale shift=1 if="attn_temperature_tuning && !turns"

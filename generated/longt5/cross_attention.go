@@ -51,7 +51,7 @@ func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWei
 	s.V = v
 
 	// :99 attention q k v -> a causal=false scale=1 dropout=dropout_rate keys=encoder
-	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate)})
+	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate), Key: 99})
 	s.A = a
 	s.ALse = aLse
 
@@ -83,7 +83,7 @@ func (m *Model) crossAttentionStep(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 	}
 
 	// :99 attention q k v -> a causal=false scale=1 dropout=dropout_rate keys=encoder
-	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate)})
+	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate), Key: 99})
 	r.Free(q, k, v, aLse)
 
 	// :100 @attention_out a -> y

@@ -19,7 +19,7 @@ func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	da := m.attentionOutGrad(r, b, w.AttentionOut, &s.AttentionOut, dy)
 
 	// grad of :33 attention q k v bias -> a causal=false scale=1 window=local_radius+1 dropout=dropout_rate
-	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: false, Window: m.LocalRadius + 1, Dropout: float32(m.DropoutRate)})
+	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: false, Window: m.LocalRadius + 1, Dropout: float32(m.DropoutRate), Key: 33})
 	r.Free(s.Q, s.K, s.V, s.Bias, s.A, s.ALse, da)
 
 	// grad of :32 @qkv x -> q k v

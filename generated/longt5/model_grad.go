@@ -22,6 +22,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	var de gpu.Tensor
 	var dbias gpu.Tensor
 	for i := m.NumDecoderLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0, nextDe, nextDbias := m.decoderLayerGrad(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

@@ -19,7 +19,7 @@ func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	da := m.attentionOutGrad(r, b, w.AttentionOut, &s.AttentionOut, dy)
 
 	// grad of :111 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 111})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :110 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=num_attention_heads out=head_dim

@@ -36,6 +36,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SsmHeads = f.IntOr(128, "mamba_n_heads", "mamba_num_heads", "num_heads")
 	c.SsmHeadDim = f.IntOr(64, "mamba_d_head", "mamba_head_dim", "head_dim")
 	c.SsmGroups = f.IntOr(8, "n_groups")
+	if !f.Positive(c.SsmGroups, "n_groups") {
+		return nil, f.Err()
+	}
 	c.SsmState = f.IntOr(128, "mamba_d_state", "ssm_state_size", "state_size")
 	c.SsmWidth = f.IntOr(4, "mamba_d_conv", "conv_kernel")
 	c.SsmBias = f.BoolOr(false, "mamba_proj_bias", "use_bias")

@@ -61,7 +61,7 @@ func (m *Model) decoderAttention(r *nn.Recorder, b *nn.Batch, w *DecoderAttentio
 	r.Free(v)
 
 	// :122 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 122})
 	s.A = a
 	s.ALse = aLse
 
@@ -95,7 +95,7 @@ func (m *Model) decoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *DecoderAtte
 	r.Free(v)
 
 	// :122 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 122})
 	r.Free(q, ks, vs, aLse)
 
 	// :123 @decoder_out a -> y

@@ -99,7 +99,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 53})
 	s.A = a
 	s.ALse = aLse
 
@@ -170,7 +170,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 53})
 	r.Free(qr, ks, vs, aLse)
 
 	// :54 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size

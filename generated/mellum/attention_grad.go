@@ -23,7 +23,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 53})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :50 rope kf cl -> kr if=local

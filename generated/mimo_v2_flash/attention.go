@@ -111,7 +111,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 42})
 	s.A = a
 	s.ALse = aLse
 
@@ -192,7 +192,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 42})
 	r.Free(qr, ks, vs, aLse)
 
 	// :43 linear a -> y weight=o_proj.weight out=hidden_size

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SlidingWindow
 		}
 		return 0
-	}(), Dropout: float32(m.AttentionDropout)})
+	}(), Dropout: float32(m.AttentionDropout), Key: 42})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :42 attention qr ks vs -> a sinks=attention_sink_bias?local scale=attn_scale window=choose(local,sliding_window,0) dropout=attention_dropout

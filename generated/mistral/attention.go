@@ -58,7 +58,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :81 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout), Key: 81})
 	s.A = a
 	s.ALse = aLse
 
@@ -91,7 +91,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :81 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout), Key: 81})
 	r.Free(qr, ks, vs, aLse)
 
 	// :82 linear a -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size

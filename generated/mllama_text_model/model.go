@@ -48,6 +48,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.TextLayer = make([]TextLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.textLayer(r, b, w.TextLayer[i], &s.TextLayer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn
@@ -77,6 +78,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :32 @text_layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.textLayerStep(r, b, w.TextLayer[i], &st.TextLayer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn

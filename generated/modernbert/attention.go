@@ -70,7 +70,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(k)
 
 	// :80 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 80})
 	s.A = a
 	s.ALse = aLse
 
@@ -129,7 +129,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(k, cs)
 
 	// :80 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 80})
 	r.Free(qr, kr, v, aLse)
 
 	// :81 linear a -> o weight=Wo.weight bias=Wo.bias?attention_bias out=hidden_size

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :80 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) window=window dropout=attention_dropout
-	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 80})
 	r.Free(s.Qr, s.Kr, s.V, s.A, s.ALse, da)
 
 	// grad of :79 rope k cs -> kr

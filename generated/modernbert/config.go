@@ -44,6 +44,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
 	c.NumAttentionHeads = f.Int("num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(8192, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")
@@ -61,6 +64,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.EmbeddingDropout = f.FloatOr(0, "embedding_dropout")
 	c.MLPDropout = f.FloatOr(0, "mlp_dropout")
 	c.GlobalAttnEveryNLayers = f.IntOr(3, "global_attn_every_n_layers")
+	if !f.Positive(c.GlobalAttnEveryNLayers, "global_attn_every_n_layers") {
+		return nil, f.Err()
+	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if i%c.GlobalAttnEveryNLayers == 0 {

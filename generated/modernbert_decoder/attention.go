@@ -80,7 +80,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :25 attention qr ks vs -> a scale=1/sqrt(head_dim) window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 25})
 	s.A = a
 	s.ALse = aLse
 
@@ -136,7 +136,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :25 attention qr ks vs -> a scale=1/sqrt(head_dim) window=window dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Window: m.Window(i), Dropout: float32(m.AttentionDropout), Key: 25})
 	r.Free(qr, ks, vs, aLse)
 
 	// :26 linear a -> o weight=Wo.weight bias=Wo.bias?attention_bias out=hidden_size

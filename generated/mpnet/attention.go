@@ -43,7 +43,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.V = v
 
 	// :47 attention q k v bias -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 47})
 	s.A = a
 	s.ALse = aLse
 
@@ -75,7 +75,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	v := r.LinearHeads(w.AttnV, x, m.NumAttentionHeads)
 
 	// :47 attention q k v bias -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 47})
 	r.Free(q, k, v, aLse)
 
 	// :48 linear a -> o weight=attn.o.weight bias=attn.o.bias out=hidden_size

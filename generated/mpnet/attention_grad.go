@@ -25,7 +25,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :47 attention q k v bias -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, dbias, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 47})
 	r.Free(s.Q, s.K, s.V, s.Bias, s.A, s.ALse, da)
 
 	// grad of :46 linear x -> v weight=attn.v.weight bias=attn.v.bias heads=num_attention_heads out=head_dim

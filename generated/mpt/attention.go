@@ -90,7 +90,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 			return m.SoftmaxScale
 		}
 		return 1 / math.Sqrt(float64(m.HeadDim()))
-	}()), Causal: true, Dropout: float32(m.AttnPdrop)})
+	}()), Causal: true, Dropout: float32(m.AttnPdrop), Key: 65})
 	s.A = a
 	s.ALse = aLse
 
@@ -150,7 +150,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SoftmaxScale
 		}
 		return 1 / math.Sqrt(float64(m.HeadDim()))
-	}()), Causal: true, Dropout: float32(m.AttnPdrop)})
+	}()), Causal: true, Dropout: float32(m.AttnPdrop), Key: 65})
 	r.Free(q, ks, vs, aLse)
 
 	// :66 linear a -> y weight=out_proj.weight out=hidden_size

@@ -25,7 +25,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 			return m.SoftmaxScale
 		}
 		return 1 / math.Sqrt(float64(m.HeadDim()))
-	}()), Causal: true, Dropout: float32(m.AttnPdrop)})
+	}()), Causal: true, Dropout: float32(m.AttnPdrop), Key: 65})
 	r.Free(s.Q, s.Ks, s.Vs, s.Slopes, s.A, s.ALse, da)
 
 	// grad of :62 reshape v0 -> v shape=B,T,num_attention_heads,head_dim

@@ -33,6 +33,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("d_model")
 	c.NumHiddenLayers = f.Int("n_layers")
 	c.NumAttentionHeads = f.Int("n_heads")
+	if !f.Positive(c.NumAttentionHeads, "n_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

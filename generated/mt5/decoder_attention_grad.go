@@ -19,7 +19,7 @@ func (m *Model) decoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *DecoderAtte
 	da := m.attentionOutGrad(r, b, w.AttentionOut, &s.AttentionOut, dy)
 
 	// grad of :91 attention q ks vs bias -> a scale=1 dropout=dropout_rate
-	dq, dks, dvs, dbias, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: true, Dropout: float32(m.DropoutRate)})
+	dq, dks, dvs, dbias, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, s.Bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: true, Dropout: float32(m.DropoutRate), Key: 91})
 	r.Free(s.Q, s.Ks, s.Vs, s.Bias, s.A, s.ALse, da)
 
 	// grad of :88 @qkv x -> q k v

@@ -31,6 +31,7 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 	s.EncoderLayer = make([]EncoderLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayer(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], xn, bias)
 		r.Free(xn)
 		xn = nextXn
@@ -59,6 +60,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	// :30 @encoder_layer x0 bias -> xn repeat=num_hidden_layers prefix=encoder.block.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayerStep(r, b, w.EncoderLayer[i], xn, bias)
 		r.Free(xn)
 		xn = nextXn

@@ -35,7 +35,7 @@ func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentio
 	s.V = v
 
 	// :82 attention q k v bias -> a causal=false scale=1 dropout=dropout_rate
-	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate)})
+	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate), Key: 82})
 	s.A = a
 	s.ALse = aLse
 
@@ -56,7 +56,7 @@ func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	q, k, v := m.qkvStep(r, b, w.QKV, x)
 
 	// :82 attention q k v bias -> a causal=false scale=1 dropout=dropout_rate
-	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate)})
+	a, aLse := r.Attend(b, b, q, k, v, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate), Key: 82})
 	r.Free(q, k, v, aLse)
 
 	// :83 @attention_out a -> y

@@ -53,6 +53,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.DecoderLayer = make([]DecoderLayerSaved, m.DecoderLayers)
 	h := r.Retain(x0)
 	for i := range m.DecoderLayers {
+		b := b.At(i)
 		nextH := m.decoderLayer(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], h, e)
 		r.Free(h)
 		h = nextH
@@ -84,6 +85,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :47 @decoder_layer x0 e -> h repeat=decoder_layers prefix=model.decoder.layers.{i}.
 	h := r.Retain(x0)
 	for i := range m.DecoderLayers {
+		b := b.At(i)
 		nextH := m.decoderLayerStep(r, b, w.DecoderLayer[i], &st.DecoderLayer[i], h, e)
 		r.Free(h)
 		h = nextH

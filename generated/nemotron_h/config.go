@@ -80,6 +80,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(true, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
+	if !f.Positive(c.NGroup, "n_group") {
+		return nil, f.Err()
+	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -87,6 +90,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SsmHeads = f.IntOr(128, "mamba_n_heads", "mamba_num_heads", "num_heads")
 	c.SsmHeadDim = f.IntOr(64, "mamba_d_head", "mamba_head_dim", "head_dim")
 	c.SsmGroups = f.IntOr(8, "n_groups", "mamba_n_groups")
+	if !f.Positive(c.SsmGroups, "n_groups", "mamba_n_groups") {
+		return nil, f.Err()
+	}
 	c.SsmState = f.IntOr(128, "mamba_d_state", "ssm_state_size", "state_size")
 	c.SsmWidth = f.IntOr(4, "mamba_d_conv", "conv_kernel")
 	c.SsmBias = f.BoolOr(false, "use_bias")

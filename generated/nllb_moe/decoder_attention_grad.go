@@ -19,7 +19,7 @@ func (m *Model) decoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *DecoderAtte
 	da := m.decoderOutGrad(r, b, w.DecoderOut, &s.DecoderOut, dy)
 
 	// grad of :122 attention q ks vs -> a scale=1/sqrt(decoder_head_dim) dropout=attention_dropout
-	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.DecoderHeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 122})
 	r.Free(s.Q, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :119 linear x -> v weight=v_proj.weight bias=v_proj.bias?attention_bias heads=decoder_attention_heads out=decoder_head_dim

@@ -40,7 +40,7 @@ func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentio
 	s.V = v
 
 	// :111 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 111})
 	s.A = a
 	s.ALse = aLse
 
@@ -66,7 +66,7 @@ func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	v := r.LinearHeads(w.VProj, x, m.NumAttentionHeads)
 
 	// :111 attention q k v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionDropout), Key: 111})
 	r.Free(q, k, v, aLse)
 
 	// :112 @attention_out a -> y

@@ -61,7 +61,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(k)
 
 	// :56 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 56})
 	s.A = a
 	s.ALse = aLse
 
@@ -107,7 +107,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(k)
 
 	// :56 attention qr kr v -> a causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 56})
 	r.Free(qr, kr, v, aLse)
 
 	// :57 linear a -> y weight=out_proj.weight out=hidden_size

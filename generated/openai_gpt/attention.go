@@ -71,7 +71,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :68 attention q ks vs -> a scale=attn_scale dropout=attn_pdrop
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttnPdrop)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttnPdrop), Key: 68})
 	s.A = a
 	s.ALse = aLse
 
@@ -121,7 +121,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :68 attention q ks vs -> a scale=attn_scale dropout=attn_pdrop
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttnPdrop)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttnPdrop), Key: 68})
 	r.Free(q, ks, vs, aLse)
 
 	// :69 linear a -> o weight=c_proj.weight:t bias=c_proj.bias out=hidden_size

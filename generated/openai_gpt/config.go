@@ -34,6 +34,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("n_embd", "hidden_size")
 	c.NumHiddenLayers = f.Int("n_layer", "num_hidden_layers")
 	c.NumAttentionHeads = f.Int("n_head", "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "n_head", "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(1024, "n_positions", "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

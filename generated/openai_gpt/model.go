@@ -61,6 +61,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.layer(r, b, w.Layer[i], &s.Layer[i], h)
 		r.Free(h)
 		h = nextH
@@ -97,6 +98,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :22 @layer x0 -> h repeat=num_hidden_layers prefix=transformer.h.{i}.
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.layerStep(r, b, w.Layer[i], &st.Layer[i], h)
 		r.Free(h)
 		h = nextH

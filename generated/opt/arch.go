@@ -33,13 +33,14 @@ type Model struct {
 }
 
 // New declares the model that the configuration describes; it takes no device memory.
-func New(f *hfconfig.File) (*Model, error) {
+func New(f *hfconfig.File) (m *Model, err error) {
+	defer f.Recover(&err) // a list of the configuration may be too short
 	c, err := NewConfig(f)
 	if err != nil {
 		return nil, err
 	}
 	b := nn.NewBuilder(c.InitializerRange)
-	m := &Model{Config: c, declared: b}
+	m = &Model{Config: c, declared: b}
 	m.modelW = c.modelWeights(b)
 	m.headW = c.headWeights(b)
 	return m, b.Err()

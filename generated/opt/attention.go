@@ -61,7 +61,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :92 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 92})
 	s.A = a
 	s.ALse = aLse
 
@@ -100,7 +100,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :92 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 92})
 	r.Free(q, ks, vs, aLse)
 
 	// :93 linear a -> o weight=out_proj.weight bias=out_proj.bias?enable_bias out=hidden_size

@@ -24,7 +24,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(do)
 
 	// grad of :92 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 92})
 	r.Free(s.Q, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :89 linear x -> v weight=v_proj.weight bias=v_proj.bias?enable_bias heads=num_attention_heads out=head_dim

@@ -74,6 +74,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.PostLayer = make([]PostLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		var nextXn gpu.Tensor
 		if m.DoLayerNormBefore {
 			nextXn = m.preLayer(r, b, w.PreLayer[i], &s.PreLayer[i], xn)
@@ -127,6 +128,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :34 @pre_layer x0 -> xn repeat=num_hidden_layers prefix=model.decoder.layers.{i}. if=do_layer_norm_before else=@post_layer
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		var nextXn gpu.Tensor
 		if m.DoLayerNormBefore {
 			nextXn = m.preLayerStep(r, b, w.PreLayer[i], &st.PreLayer[i], xn)

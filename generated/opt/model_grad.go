@@ -38,6 +38,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :34 @pre_layer x0 -> xn repeat=num_hidden_layers prefix=model.decoder.layers.{i}. if=do_layer_norm_before else=@post_layer
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		var nextDx0 gpu.Tensor
 		if m.DoLayerNormBefore {
 			nextDx0 = m.preLayerGrad(r, b, w.PreLayer[i], &s.PreLayer[i], dx0)

@@ -18,7 +18,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :81 attention qr ks vs -> a scale=attn_scale window=window dropout=attention_dropout
-	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout)})
+	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Window: m.Window(), Dropout: float32(m.AttentionDropout), Key: 81})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :78 @rotate q k cs -> qr kr

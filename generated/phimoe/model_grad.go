@@ -29,6 +29,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :28 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0 := m.layerGrad(r, b, w.Layer[i], &s.Layer[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

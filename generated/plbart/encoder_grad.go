@@ -16,6 +16,7 @@ func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *E
 	// grad of :40 @encoder_layer x0 -> e repeat=num_hidden_layers prefix=model.encoder.layers.{i}.
 	dx0 := r.Retain(de)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0 := m.encoderLayerGrad(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

@@ -80,6 +80,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NSharedExperts = f.IntOr(0, "n_shared_experts")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
+	if !f.Positive(c.NGroup, "n_group") {
+		return nil, f.Err()
+	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(0.25, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -92,6 +95,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SlidingWindow = f.IntOr(4096, "sliding_window")
 	c.MaxWindowLayers = f.IntOr(28, "max_window_layers")
 	c.FullAttentionInterval = f.IntOr(4, "full_attention_interval")
+	if !f.Positive(c.FullAttentionInterval, "full_attention_interval") {
+		return nil, f.Err()
+	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if (i+1)%c.FullAttentionInterval == 0 {
@@ -104,6 +110,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.LinearKeyHeadDim = f.IntOr(128, "linear_key_head_dim")
 	c.LinearValueHeadDim = f.IntOr(128, "linear_value_head_dim")
 	c.LinearNumKeyHeads = f.IntOr(16, "linear_num_key_heads")
+	if !f.Positive(c.LinearNumKeyHeads, "linear_num_key_heads") {
+		return nil, f.Err()
+	}
 	c.LinearNumValueHeads = f.IntOr(32, "linear_num_value_heads")
 	if err := f.Err(); err != nil {
 		return nil, err

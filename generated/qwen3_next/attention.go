@@ -93,7 +93,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :68 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 68})
 	s.A = a
 	s.ALse = aLse
 
@@ -160,7 +160,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :68 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 68})
 	r.Free(q, ks, vs, aLse)
 
 	// :69 reshape g0 -> g1 shape=B,T,q_size

@@ -53,6 +53,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.layer(r, b, w.Layer[i], &s.Layer[i], h, cs)
 		r.Free(h)
 		h = nextH
@@ -99,6 +100,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	// :25 @layer x0 cs -> h repeat=num_hidden_layers prefix=encoder.layer.{i}.
 	h := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextH := m.layerStep(r, b, w.Layer[i], h, cs)
 		r.Free(h)
 		h = nextH

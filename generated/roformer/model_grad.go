@@ -16,6 +16,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :25 @layer x0 cs -> h repeat=num_hidden_layers prefix=encoder.layer.{i}.
 	dx0 := r.Retain(dh)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0 := m.layerGrad(r, b, w.Layer[i], &s.Layer[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

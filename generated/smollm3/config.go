@@ -41,6 +41,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
 	c.NumAttentionHeads = f.Int("num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")
@@ -57,6 +60,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.UseSlidingWindow = f.BoolOr(false, "use_sliding_window")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
 	c.NoRopeLayerInterval = f.IntOr(4, "no_rope_layer_interval")
+	if !f.Positive(c.NoRopeLayerInterval, "no_rope_layer_interval") {
+		return nil, f.Err()
+	}
 	c.NoRopeLayers = f.IntsOr(nn.Each(c.NumHiddenLayers, func(i int) int {
 		return func() int {
 			if (i+1)%c.NoRopeLayerInterval != 0 {

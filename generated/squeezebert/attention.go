@@ -64,7 +64,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v1)
 
 	// :60 attention q k v -> y causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 60})
 	s.Y = r.Retain(y)
 	s.YLse = yLse
 	return y
@@ -111,7 +111,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v1)
 
 	// :60 attention q k v -> y causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	y, yLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 60})
 	r.Free(q, k, v, yLse)
 	return y
 }

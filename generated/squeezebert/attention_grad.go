@@ -17,7 +17,7 @@ import (
 // Spec: specs/squeezebert.toml:48 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :60 attention q k v -> y causal=false scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.Y, s.YLse, dy, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: false, Dropout: float32(m.AttentionProbsDropoutProb), Key: 60})
 	r.Free(s.Q, s.K, s.V, s.Y, s.YLse)
 
 	// grad of :59 reshape v1 -> v shape=B,T,num_attention_heads,head_dim

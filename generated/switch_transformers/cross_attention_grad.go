@@ -19,7 +19,7 @@ func (m *Model) crossAttentionGrad(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 	da := m.attentionOutGrad(r, b, w.AttentionOut, &s.AttentionOut, dy)
 
 	// grad of :99 attention q k v -> a causal=false scale=1 dropout=dropout_rate keys=encoder
-	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: 1, Causal: false, Dropout: float32(m.DropoutRate), Key: 99})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :98 @cross_kv e -> k v once=true

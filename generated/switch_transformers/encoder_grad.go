@@ -20,6 +20,7 @@ func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *E
 	dx0 := r.Retain(dxn)
 	var dbias gpu.Tensor
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0, nextDbias := m.encoderLayerGrad(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], i, dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

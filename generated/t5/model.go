@@ -46,6 +46,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.DecoderLayer = make([]DecoderLayerSaved, m.NumDecoderLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumDecoderLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayer(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], xn, e, bias)
 		r.Free(xn)
 		xn = nextXn
@@ -75,6 +76,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :38 @decoder_layer x0 e bias -> xn repeat=num_decoder_layers prefix=decoder.block.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumDecoderLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayerStep(r, b, w.DecoderLayer[i], &st.DecoderLayer[i], xn, e, bias)
 		r.Free(xn)
 		xn = nextXn

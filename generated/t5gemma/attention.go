@@ -71,7 +71,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	r.Free(v)
 
 	// :136 attention qr ks vs -> a scale=1/sqrt(attn_scalar) window=window softcap=attn_softcap dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: true, Window: m.Window(i), Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: true, Window: m.Window(i), Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout), Key: 136})
 	s.A = a
 	s.ALse = aLse
 
@@ -114,7 +114,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(v)
 
 	// :136 attention qr ks vs -> a scale=1/sqrt(attn_scalar) window=window softcap=attn_softcap dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: true, Window: m.Window(i), Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: true, Window: m.Window(i), Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout), Key: 136})
 	r.Free(qr, ks, vs, aLse)
 
 	// :137 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size

@@ -51,7 +51,7 @@ func (m *Model) crossAttention(r *nn.Recorder, b *nn.Batch, w *CrossAttentionWei
 	s.V = v
 
 	// :144 attention q k v -> a causal=false scale=1/sqrt(attn_scalar) softcap=attn_softcap dropout=attention_dropout keys=encoder
-	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: false, Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: false, Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout), Key: 144})
 	s.A = a
 	s.ALse = aLse
 
@@ -83,7 +83,7 @@ func (m *Model) crossAttentionStep(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 	}
 
 	// :144 attention q k v -> a causal=false scale=1/sqrt(attn_scalar) softcap=attn_softcap dropout=attention_dropout keys=encoder
-	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: false, Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b.Enc, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: false, Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout), Key: 144})
 	r.Free(q, k, v, aLse)
 
 	// :145 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size

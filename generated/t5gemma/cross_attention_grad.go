@@ -20,7 +20,7 @@ func (m *Model) crossAttentionGrad(r *nn.Recorder, b *nn.Batch, w *CrossAttentio
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :144 attention q k v -> a causal=false scale=1/sqrt(attn_scalar) softcap=attn_softcap dropout=attention_dropout keys=encoder
-	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: false, Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout)})
+	dq, dk, dv, _, _ := r.AttendGrad(b, b.Enc, s.Q, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.AttnScalar))), Causal: false, Softcap: float32(m.AttnSoftcap), Dropout: float32(m.AttentionDropout), Key: 144})
 	r.Free(s.Q, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :143 @cross_kv e -> k v once=true

@@ -46,6 +46,7 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 	s.EncoderLayer = make([]EncoderLayerSaved, m.EncoderLayers)
 	xn := r.Retain(x0)
 	for i := range m.EncoderLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayer(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn
@@ -88,6 +89,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	// :60 @encoder_layer x0 cs -> xn repeat=encoder_layers prefix=model.encoder.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.EncoderLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayerStep(r, b, w.EncoderLayer[i], i, xn, cs)
 		r.Free(xn)
 		xn = nextXn

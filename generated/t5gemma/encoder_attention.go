@@ -50,7 +50,7 @@ func (m *Model) encoderAttention(r *nn.Recorder, b *nn.Batch, w *EncoderAttentio
 	r.Free(k)
 
 	// :123 attention qr kr v -> a causal=false scale=1/sqrt(encoder_scalar) window=e_window softcap=encoder_softcap dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.EncoderScalar))), Causal: false, Window: m.EWindow(i), Softcap: float32(m.EncoderSoftcap), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.EncoderScalar))), Causal: false, Window: m.EWindow(i), Softcap: float32(m.EncoderSoftcap), Dropout: float32(m.AttentionDropout), Key: 123})
 	s.A = a
 	s.ALse = aLse
 
@@ -85,7 +85,7 @@ func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	r.Free(k)
 
 	// :123 attention qr kr v -> a causal=false scale=1/sqrt(encoder_scalar) window=e_window softcap=encoder_softcap dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.EncoderScalar))), Causal: false, Window: m.EWindow(i), Softcap: float32(m.EncoderSoftcap), Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, qr, kr, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.EncoderScalar))), Causal: false, Window: m.EWindow(i), Softcap: float32(m.EncoderSoftcap), Dropout: float32(m.AttentionDropout), Key: 123})
 	r.Free(qr, kr, v, aLse)
 
 	// :124 linear a -> y weight=o_proj.weight bias=o_proj.bias?encoder_bias out=encoder_size

@@ -19,7 +19,7 @@ func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :123 attention qr kr v -> a causal=false scale=1/sqrt(encoder_scalar) window=e_window softcap=encoder_softcap dropout=attention_dropout
-	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.EncoderScalar))), Causal: false, Window: m.EWindow(i), Softcap: float32(m.EncoderSoftcap), Dropout: float32(m.AttentionDropout)})
+	dqr, dkr, dv, _, _ := r.AttendGrad(b, b, s.Qr, s.Kr, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.EncoderScalar))), Causal: false, Window: m.EWindow(i), Softcap: float32(m.EncoderSoftcap), Dropout: float32(m.AttentionDropout), Key: 123})
 	r.Free(s.Qr, s.Kr, s.V, s.A, s.ALse, da)
 
 	// grad of :122 rope k cs -> kr

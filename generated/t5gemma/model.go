@@ -64,6 +64,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.DecoderLayer = make([]DecoderLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayer(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], i, xn, e, cs)
 		r.Free(xn)
 		xn = nextXn
@@ -111,6 +112,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :72 @decoder_layer x0 e cs -> xn repeat=num_hidden_layers prefix=model.decoder.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayerStep(r, b, w.DecoderLayer[i], &st.DecoderLayer[i], i, xn, e, cs)
 		r.Free(xn)
 		xn = nextXn

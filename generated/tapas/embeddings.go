@@ -50,6 +50,7 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 	s.CellType = make([]CellTypeSaved, len(m.TypeVocabSizes))
 	e := r.Retain(e1)
 	for i := 1; i < len(m.TypeVocabSizes); i++ {
+		b := b.At(i)
 		nextE := m.cellType(r, b, w.CellType[i], &s.CellType[i], i, e)
 		r.Free(e)
 		e = nextE
@@ -97,6 +98,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	// :22 @cell_type e1 -> e repeat=len(type_vocab_sizes) from=1 prefix=token_type_embeddings_{i}.
 	e := r.Retain(e1)
 	for i := 1; i < len(m.TypeVocabSizes); i++ {
+		b := b.At(i)
 		nextE := m.cellTypeStep(r, b, w.CellType[i], i, e)
 		r.Free(e)
 		e = nextE

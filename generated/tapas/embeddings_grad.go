@@ -33,6 +33,7 @@ func (m *Model) embeddingsGrad(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	// grad of :22 @cell_type e1 -> e repeat=len(type_vocab_sizes) from=1 prefix=token_type_embeddings_{i}.
 	de1 := r.Retain(de)
 	for i := len(m.TypeVocabSizes) - 1; i >= 1; i-- {
+		b := b.At(i)
 		nextDe1 := m.cellTypeGrad(r, b, w.CellType[i], &s.CellType[i], i, de1)
 		r.Free(de1)
 		de1 = nextDe1

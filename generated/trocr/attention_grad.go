@@ -19,7 +19,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OutProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :60 attention q ks vs -> a scale=1/sqrt(head_dim) dropout=attention_probs_dropout_prob
-	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionProbsDropoutProb)})
+	dq, dks, dvs, _, _ := r.AttendGrad(b, b, s.Q, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: true, Dropout: float32(m.AttentionProbsDropoutProb), Key: 60})
 	r.Free(s.Q, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :57 linear x -> v weight=v_proj.weight bias=v_proj.bias heads=num_attention_heads out=head_dim

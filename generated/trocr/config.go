@@ -34,6 +34,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(1024, "d_model", "hidden_size")
 	c.NumHiddenLayers = f.IntOr(12, "decoder_layers", "num_hidden_layers")
 	c.NumAttentionHeads = f.IntOr(16, "decoder_attention_heads", "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "decoder_attention_heads", "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(512, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "init_std")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

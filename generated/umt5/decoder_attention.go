@@ -56,7 +56,7 @@ func (m *Model) decoderAttention(r *nn.Recorder, b *nn.Batch, w *DecoderAttentio
 	r.Free(v)
 
 	// :91 attention q ks vs bias -> a scale=1 dropout=dropout_rate
-	a, aLse := r.Attend(b, b, q, ks, vs, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Dropout: float32(m.DropoutRate)})
+	a, aLse := r.Attend(b, b, q, ks, vs, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Dropout: float32(m.DropoutRate), Key: 91})
 	s.A = a
 	s.ALse = aLse
 
@@ -85,7 +85,7 @@ func (m *Model) decoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *DecoderAtte
 	r.Free(v)
 
 	// :91 attention q ks vs bias -> a scale=1 dropout=dropout_rate
-	a, aLse := r.Attend(b, b, q, ks, vs, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Dropout: float32(m.DropoutRate)})
+	a, aLse := r.Attend(b, b, q, ks, vs, bias, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: 1, Causal: true, Dropout: float32(m.DropoutRate), Key: 91})
 	r.Free(q, ks, vs, aLse)
 
 	// :92 @attention_out a -> y

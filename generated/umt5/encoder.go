@@ -28,6 +28,7 @@ func (m *Model) encoder(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *Encod
 	s.EncoderLayer = make([]EncoderLayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayer(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], xn)
 		r.Free(xn)
 		xn = nextXn
@@ -53,6 +54,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	// :13 @encoder_layer x0 -> xn repeat=num_hidden_layers prefix=encoder.block.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
+		b := b.At(i)
 		nextXn := m.encoderLayerStep(r, b, w.EncoderLayer[i], xn)
 		r.Free(xn)
 		xn = nextXn

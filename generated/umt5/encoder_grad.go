@@ -19,6 +19,7 @@ func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *E
 	// grad of :13 @encoder_layer x0 -> xn repeat=num_hidden_layers prefix=encoder.block.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0 := m.encoderLayerGrad(r, b, w.EncoderLayer[i], &s.EncoderLayer[i], dx0)
 		r.Free(dx0)
 		dx0 = nextDx0

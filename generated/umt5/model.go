@@ -43,6 +43,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.DecoderLayer = make([]DecoderLayerSaved, m.NumDecoderLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumDecoderLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayer(r, b, w.DecoderLayer[i], &s.DecoderLayer[i], xn, e)
 		r.Free(xn)
 		xn = nextXn
@@ -69,6 +70,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :20 @decoder_layer x0 e -> xn repeat=num_decoder_layers prefix=decoder.block.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumDecoderLayers {
+		b := b.At(i)
 		nextXn := m.decoderLayerStep(r, b, w.DecoderLayer[i], &st.DecoderLayer[i], xn, e)
 		r.Free(xn)
 		xn = nextXn

@@ -33,6 +33,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.IntOr(1024, "d_model", "hidden_size")
 	c.NumHiddenLayers = f.IntOr(24, "num_layers", "num_hidden_layers")
 	c.NumAttentionHeads = f.IntOr(16, "attention_heads", "num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "attention_heads", "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "init_std")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")

@@ -40,7 +40,7 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 	s.V = v
 
 	// :60 attention q k v -> a causal=causal scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.Causal, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.Causal, Dropout: float32(m.AttentionDropout), Key: 60})
 	s.A = a
 	s.ALse = aLse
 
@@ -71,7 +71,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	v := r.LinearHeads(w.VLin, x, m.NumAttentionHeads)
 
 	// :60 attention q k v -> a causal=causal scale=1/sqrt(head_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.Causal, Dropout: float32(m.AttentionDropout)})
+	a, aLse := r.Attend(b, b, q, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(1 / math.Sqrt(float64(m.HeadDim()))), Causal: m.Causal, Dropout: float32(m.AttentionDropout), Key: 60})
 	r.Free(q, k, v, aLse)
 
 	// :61 linear a -> o weight=out_lin.weight bias=out_lin.bias out=hidden_size

@@ -20,7 +20,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
 	// grad of :52 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	dqs, dk, dv, _, _ := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout)})
+	dqs, dk, dv, _, _ := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 52})
 	r.Free(s.Qs, s.K, s.V, s.A, s.ALse, da)
 
 	// grad of :51 @expand ls ks -> k v

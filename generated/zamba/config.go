@@ -49,6 +49,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.HiddenSize = f.Int("hidden_size")
 	c.NumHiddenLayers = f.Int("num_hidden_layers")
 	c.NumAttentionHeads = f.Int("num_attention_heads")
+	if !f.Positive(c.NumAttentionHeads, "num_attention_heads") {
+		return nil, f.Err()
+	}
 	c.MaxPositionEmbeddings = f.IntOr(2048, "max_position_embeddings")
 	c.InitializerRange = f.FloatOr(0.02, "initializer_range")
 	c.TieWordEmbeddings = f.BoolOr(true, "tie_word_embeddings")
@@ -71,7 +74,13 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SsmAct = f.StringOr("silu", "hidden_mamba_act")
 	c.AttentionHiddenSize = f.IntOr(2*c.HiddenSize, "attention_hidden_size")
 	c.NMambaHeads = f.IntOr(2, "n_mamba_heads")
+	if !f.Positive(c.NMambaHeads, "n_mamba_heads") {
+		return nil, f.Err()
+	}
 	c.AttnLayerPeriod = f.IntOr(6, "attn_layer_period")
+	if !f.Positive(c.AttnLayerPeriod, "attn_layer_period") {
+		return nil, f.Err()
+	}
 	c.AttnLayerOffset = f.IntOr(4, "attn_layer_offset")
 	c.LayersBlockType = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {

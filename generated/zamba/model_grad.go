@@ -26,6 +26,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	dx0 := r.Retain(dxn)
 	var dx02 gpu.Tensor
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
+		b := b.At(i)
 		nextDx0, nextDx02 := m.layerGrad(r, b, w.Layer[i], &s.Layer[i], i, dx0)
 		r.Free(dx0)
 		dx0 = nextDx0
