@@ -35,6 +35,7 @@ import (
 	"github.com/vulcast/vulcast/generated/deepseek_v32"
 	"github.com/vulcast/vulcast/generated/diffllama"
 	"github.com/vulcast/vulcast/generated/distilbert"
+	"github.com/vulcast/vulcast/generated/doge"
 	"github.com/vulcast/vulcast/generated/dots1"
 	"github.com/vulcast/vulcast/generated/electra"
 	"github.com/vulcast/vulcast/generated/emu3_text_model"
@@ -73,6 +74,7 @@ import (
 	"github.com/vulcast/vulcast/generated/granite"
 	"github.com/vulcast/vulcast/generated/granite_swa"
 	"github.com/vulcast/vulcast/generated/granitemoe"
+	"github.com/vulcast/vulcast/generated/granitemoe_swa"
 	"github.com/vulcast/vulcast/generated/granitemoehybrid"
 	"github.com/vulcast/vulcast/generated/granitemoeshared"
 	"github.com/vulcast/vulcast/generated/helium"
@@ -206,6 +208,7 @@ func All() []*model.Arch {
 		deepseek_v32.Arch(),
 		diffllama.Arch(),
 		distilbert.Arch(),
+		doge.Arch(),
 		dots1.Arch(),
 		electra.Arch(),
 		emu3_text_model.Arch(),
@@ -244,6 +247,7 @@ func All() []*model.Arch {
 		granite.Arch(),
 		granite_swa.Arch(),
 		granitemoe.Arch(),
+		granitemoe_swa.Arch(),
 		granitemoehybrid.Arch(),
 		granitemoeshared.Arch(),
 		helium.Arch(),
