@@ -51,6 +51,9 @@ func makeTree(names []string) (*tree, error) {
 			t.files[f.Path] = f.Text
 		}
 		for _, k := range out.Kernels {
+			if other := formulas[k.Name]; other != nil && other.Text != k.Text {
+				errs = append(errs, fmt.Errorf("%s: two kernels are called %s", n, k.Name))
+			}
 			formulas[k.Name] = k
 		}
 	}

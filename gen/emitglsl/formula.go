@@ -53,8 +53,8 @@ type AttrRef struct {
 	Key    string
 }
 
-// Formula prints the kernel of a group.
-func Formula(g *ir.Group) (*FormulaKernel, error) {
+// Formula prints the kernel of a group; broadcasts says that its first op takes inputs of any shape.
+func Formula(g *ir.Group, broadcasts bool) (*FormulaKernel, error) {
 	w := &formulaWriter{g: g, names: map[*ir.Value]string{}, taken: map[string]bool{}, k: &FormulaKernel{Rows: g.Rows}}
 	for _, r := range []string{"i", "k", "n", "D", "W", "row", "rows", "at", "base", "lane", "lanes", "first", "groups", "act"} {
 		w.taken[r] = true
@@ -71,7 +71,7 @@ func Formula(g *ir.Group) (*FormulaKernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !w.plain() {
+	if !w.plain(broadcasts) {
 		k.Name = fmt.Sprintf("%s_%.3x", k.Op, sha256.Sum256([]byte(text)))
 	}
 	k.Text, err = w.text(k.Name)
@@ -333,10 +333,16 @@ func (w *formulaWriter) onlyInReductions(s *step, name string) bool {
 	return !outside
 }
 
-// plain reports whether the kernel is simply its op: such kernels need no hash in their names.
-func (w *formulaWriter) plain() bool {
+// plain reports whether the kernel is simply its op: such kernels need no hash in their names. Where an input's part in
+// the iteration or its storage is not fixed by the op, only the simplest case is.
+func (w *formulaWriter) plain(broadcasts bool) bool {
 	if len(w.g.Members) != 1 || len(w.g.Cols) > 0 || len(w.g.Out) != len(w.g.Members[0].Formulas) {
 		return false
+	}
+	for _, o := range w.k.In {
+		if o.F32 || broadcasts && o.Class != Full {
+			return false
+		}
 	}
 	for _, o := range append(slices.Clone(w.k.In), w.k.Out...) {
 		if o.Class == Suffix || o.Class == Prefix {

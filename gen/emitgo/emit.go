@@ -83,7 +83,8 @@ func (e *emitter) fused(f *ir.Func, training bool) []*ir.Node {
 
 // kernel prints the group's kernel once and returns it.
 func (e *emitter) kernel(n *ir.Node) *emitglsl.FormulaKernel {
-	k, err := emitglsl.Formula(n.Group)
+	o := e.table[n.Group.Members[0].Op]
+	k, err := emitglsl.Formula(n.Group, o != nil && o.Rule == nil)
 	if err != nil {
 		e.errs = append(e.errs, fmt.Errorf("%s: %s: %w", n.Group.Members[0].Pos, n.Group.Members[0].Op, err))
 		return &emitglsl.FormulaKernel{}
