@@ -40,7 +40,7 @@ func (m *Model) both(r *nn.Recorder, b *nn.Batch, w *BothWeights, s *BothSaved, 
 	pc := m.p2cScores(r, b, w.P2cScores, &s.P2cScores, k, r_)
 
 	// :160 add cp pc -> bias
-	bias := kernels.Add(r, cp, pc)
+	bias := kernels.Add25b3d7(r, cp, pc)
 	s.Bias = bias
 	r.Free(cp, pc)
 
@@ -68,7 +68,7 @@ func (m *Model) bothStep(r *nn.Recorder, b *nn.Batch, w *BothWeights, q, k, v, r
 	pc := m.p2cScoresStep(r, b, w.P2cScores, k, r_)
 
 	// :160 add cp pc -> bias
-	bias := kernels.Add(r, cp, pc)
+	bias := kernels.Add25b3d7(r, cp, pc)
 	r.Free(cp, pc)
 
 	// :161 attention q k v bias -> y causal=false scale=scale dropout=attention_probs_dropout_prob

@@ -28,7 +28,7 @@ func (m *Model) input(r *nn.Recorder, b *nn.Batch, s *InputSaved, w_ gpu.Tensor)
 	r.Free(pos)
 
 	// :17 add w p -> x
-	x := kernels.Add(r, w_, p)
+	x := kernels.Add92f6bf(r, w_, p)
 	r.Free(p)
 
 	// :18 dropout x -> y p=dropout
@@ -53,7 +53,7 @@ func (m *Model) inputStep(r *nn.Recorder, b *nn.Batch, w_ gpu.Tensor) gpu.Tensor
 	r.Free(pos)
 
 	// :17 add w p -> x
-	x := kernels.Add(r, w_, p)
+	x := kernels.Add92f6bf(r, w_, p)
 	r.Free(p)
 
 	// :18 dropout x -> y p=dropout
