@@ -42,8 +42,16 @@ func (e *emitter) divisors() map[string]bool {
 			return
 		}
 		ast.Inspect(x.Node, func(n ast.Node) bool {
-			if b, ok := n.(*ast.BinaryExpr); ok && (b.Op == token.QUO || b.Op == token.REM) {
-				leaves(b.Y)
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				return n.Fun.(*ast.Ident).Name != "choose" // what stands under a condition may be guarded by it
+			case *ast.BinaryExpr:
+				if n.Op == token.LAND || n.Op == token.LOR {
+					return false
+				}
+				if n.Op == token.QUO || n.Op == token.REM {
+					leaves(n.Y)
+				}
 			}
 			return true
 		})
