@@ -72,18 +72,12 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "route_scale")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
 	c.RouterAuxLossCoef = f.FloatOr(0.001, "router_aux_loss_coef")
 	c.NumDenseLayers = f.IntOr(1, "num_dense_layers")
 	c.GlobalAttnEveryNLayers = f.IntOr(4, "global_attn_every_n_layers")
-	if !f.Positive(c.GlobalAttnEveryNLayers, "global_attn_every_n_layers") {
-		return nil, f.Err()
-	}
 	c.SlidingWindow = f.IntOr(1024, "sliding_window")
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {

@@ -82,9 +82,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(true, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(2.5, "routed_scaling_factor")
 	c.NGroup = f.IntOr(0, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(0, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -102,9 +99,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.IndexHeadDim = f.IntOr(128, "index_head_dim")
 	c.IndexNHeads = f.IntOr(16, "index_n_heads")
 	c.MoELayerFreq = f.IntOr(1, "moe_layer_freq")
-	if !f.Positive(c.MoELayerFreq, "moe_layer_freq") {
-		return nil, f.Err()
-	}
 	c.MLPLayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if i >= c.FirstKDenseReplace && i%c.MoELayerFreq == 0 {

@@ -62,9 +62,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 		c.SlidingWindow = 0
 	}
 	c.LayerPattern = f.IntOr(4, "sliding_window_pattern")
-	if !f.Positive(c.LayerPattern, "sliding_window_pattern") {
-		return nil, f.Err()
-	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if (i+1)%c.LayerPattern != 0 {

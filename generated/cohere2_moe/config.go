@@ -79,9 +79,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(true, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -92,15 +89,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.FirstKDenseReplace = f.IntOr(0, "first_k_dense_replace")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
 	c.SlidingWindowPattern = f.IntOr(4, "sliding_window_pattern")
-	if !f.Positive(c.SlidingWindowPattern, "sliding_window_pattern") {
-		return nil, f.Err()
-	}
 	c.SharedExpertCombinationStrategy = f.StringOr("average", "shared_expert_combination_strategy")
 	c.PrefixDenseIntermediateSize = f.IntOr(0, "prefix_dense_intermediate_size")
 	c.PrefixDenseSlidingWindowPattern = f.IntOr(1, "prefix_dense_sliding_window_pattern")
-	if !f.Positive(c.PrefixDenseSlidingWindowPattern, "prefix_dense_sliding_window_pattern") {
-		return nil, f.Err()
-	}
 	c.MLPLayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if i < c.FirstKDenseReplace {

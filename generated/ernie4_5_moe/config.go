@@ -74,9 +74,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -85,9 +82,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.MoELayerStartIndex = f.IntOr(1, "moe_layer_start_index")
 	c.MoELayerEndIndex = f.IntOr(-1, "moe_layer_end_index")
 	c.MoELayerInterval = f.IntOr(1, "moe_layer_interval")
-	if !f.Positive(c.MoELayerInterval, "moe_layer_interval") {
-		return nil, f.Err()
-	}
 	c.MoENormMin = f.FloatOr(1e-12, "moe_norm_min")
 	if err := f.Err(); err != nil {
 		return nil, err

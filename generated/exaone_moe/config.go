@@ -76,9 +76,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(true, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(2.5, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -87,9 +84,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.UseQkNorm = f.BoolOr(false, "use_qk_norm")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
 	c.SlidingWindowPattern = f.IntOr(4, "sliding_window_pattern")
-	if !f.Positive(c.SlidingWindowPattern, "sliding_window_pattern") {
-		return nil, f.Err()
-	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if c.SlidingWindow > 0 && (i+1)%c.SlidingWindowPattern != 0 {

@@ -63,9 +63,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.ConvBias = f.BoolOr(false, "conv_bias")
 	c.ConvLCache = f.IntOr(3, "conv_L_cache")
 	c.BlockMultipleOf = f.IntOr(256, "block_multiple_of")
-	if !f.Positive(c.BlockMultipleOf, "block_multiple_of") {
-		return nil, f.Err()
-	}
 	c.BlockFfnDimMultiplier = f.FloatOr(1, "block_ffn_dim_multiplier")
 	c.BlockAutoAdjustFfDim = f.BoolOr(true, "block_auto_adjust_ff_dim")
 	c.FullAttnIdxs = f.IntsOr(nn.Each(0, func(i int) int { return 0 }), "full_attn_idxs")

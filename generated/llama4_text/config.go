@@ -80,9 +80,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -95,9 +92,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.FloorScale = f.FloatOr(8192, "floor_scale")
 	c.TuningScale = f.FloatOr(0.1, "attn_scale")
 	c.NoRopeLayerInterval = f.IntOr(4, "no_rope_layer_interval")
-	if !f.Positive(c.NoRopeLayerInterval, "no_rope_layer_interval") {
-		return nil, f.Err()
-	}
 	c.InterleaveMoELayerStep = f.IntOr(1, "interleave_moe_layer_step")
 	if !f.Positive(c.InterleaveMoELayerStep, "interleave_moe_layer_step") {
 		return nil, f.Err()

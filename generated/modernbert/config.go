@@ -64,9 +64,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.EmbeddingDropout = f.FloatOr(0, "embedding_dropout")
 	c.MLPDropout = f.FloatOr(0, "mlp_dropout")
 	c.GlobalAttnEveryNLayers = f.IntOr(3, "global_attn_every_n_layers")
-	if !f.Positive(c.GlobalAttnEveryNLayers, "global_attn_every_n_layers") {
-		return nil, f.Err()
-	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if i%c.GlobalAttnEveryNLayers == 0 {

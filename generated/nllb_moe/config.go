@@ -63,13 +63,7 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.ActivationDropout = f.FloatOr(0, "activation_dropout")
 	c.NumExperts = f.IntOr(128, "num_experts")
 	c.EncoderSparseStep = f.IntOr(4, "encoder_sparse_step")
-	if !f.Positive(c.EncoderSparseStep, "encoder_sparse_step") {
-		return nil, f.Err()
-	}
 	c.DecoderSparseStep = f.IntOr(4, "decoder_sparse_step")
-	if !f.Positive(c.DecoderSparseStep, "decoder_sparse_step") {
-		return nil, f.Err()
-	}
 	c.RouterBias = f.BoolOr(false, "router_bias")
 	c.SecondExpertPolicy = f.StringOr("all", "second_expert_policy")
 	c.MoETokenDropout = f.FloatOr(0.2, "moe_token_dropout")

@@ -79,9 +79,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(false, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(1, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -89,9 +86,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.QKVBias = f.BoolOr(true, "qkv_bias")
 	c.SharedExpertIntermediateSize = f.IntOr(5632, "shared_expert_intermediate_size")
 	c.DecoderSparseStep = f.IntOr(1, "decoder_sparse_step")
-	if !f.Positive(c.DecoderSparseStep, "decoder_sparse_step") {
-		return nil, f.Err()
-	}
 	c.MLPOnlyLayers = f.IntsOr(nn.Each(0, func(i int) int { return 0 }), "mlp_only_layers")
 	c.UseSlidingWindow = f.BoolOr(false, "use_sliding_window")
 	c.SlidingWindow = f.IntOr(4096, "sliding_window")

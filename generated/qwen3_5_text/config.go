@@ -80,9 +80,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NSharedExperts = f.IntOr(0, "n_shared_experts")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(0.25, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -95,9 +92,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.SlidingWindow = f.IntOr(4096, "sliding_window")
 	c.MaxWindowLayers = f.IntOr(28, "max_window_layers")
 	c.FullAttentionInterval = f.IntOr(4, "full_attention_interval")
-	if !f.Positive(c.FullAttentionInterval, "full_attention_interval") {
-		return nil, f.Err()
-	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if (i+1)%c.FullAttentionInterval == 0 {

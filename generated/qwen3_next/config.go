@@ -82,9 +82,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.NormTopkProb = f.BoolOr(true, "norm_topk_prob")
 	c.RoutedScalingFactor = f.FloatOr(1, "routed_scaling_factor")
 	c.NGroup = f.IntOr(1, "n_group")
-	if !f.Positive(c.NGroup, "n_group") {
-		return nil, f.Err()
-	}
 	c.TopkGroup = f.IntOr(1, "topk_group")
 	c.PartialRotaryFactor = f.FloatOr(0.25, "partial_rotary_factor")
 	c.OutputRouterLogits = f.BoolOr(false, "output_router_logits")
@@ -92,17 +89,11 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.QKVBias = f.BoolOr(true, "qkv_bias")
 	c.SharedExpertIntermediateSize = f.IntOr(512, "shared_expert_intermediate_size")
 	c.DecoderSparseStep = f.IntOr(1, "decoder_sparse_step")
-	if !f.Positive(c.DecoderSparseStep, "decoder_sparse_step") {
-		return nil, f.Err()
-	}
 	c.MLPOnlyLayers = f.IntsOr(nn.Each(0, func(i int) int { return 0 }), "mlp_only_layers")
 	c.UseSlidingWindow = f.BoolOr(false, "use_sliding_window")
 	c.SlidingWindow = f.IntOr(4096, "sliding_window")
 	c.MaxWindowLayers = f.IntOr(28, "max_window_layers")
 	c.FullAttentionInterval = f.IntOr(4, "full_attention_interval")
-	if !f.Positive(c.FullAttentionInterval, "full_attention_interval") {
-		return nil, f.Err()
-	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if (i+1)%c.FullAttentionInterval == 0 {

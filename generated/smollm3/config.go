@@ -60,9 +60,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.UseSlidingWindow = f.BoolOr(false, "use_sliding_window")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
 	c.NoRopeLayerInterval = f.IntOr(4, "no_rope_layer_interval")
-	if !f.Positive(c.NoRopeLayerInterval, "no_rope_layer_interval") {
-		return nil, f.Err()
-	}
 	c.NoRopeLayers = f.IntsOr(nn.Each(c.NumHiddenLayers, func(i int) int {
 		return func() int {
 			if (i+1)%c.NoRopeLayerInterval != 0 {

@@ -59,31 +59,19 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.RouterBias = f.BoolOr(false, "router_bias")
 	c.DenseActFn = f.StringOr("relu", "dense_act_fn")
 	c.NumSparseEncoderLayers = f.IntOr(3, "num_sparse_encoder_layers")
-	if !f.Positive(c.NumSparseEncoderLayers, "num_sparse_encoder_layers") {
-		return nil, f.Err()
-	}
 	c.NumSparseDecoderLayers = f.IntOr(3, "num_sparse_decoder_layers")
-	if !f.Positive(c.NumSparseDecoderLayers, "num_sparse_decoder_layers") {
-		return nil, f.Err()
-	}
 	c.EncoderSparseStep = f.IntOr(func() int {
 		if c.NumSparseEncoderLayers > 0 {
 			return c.NumHiddenLayers / c.NumSparseEncoderLayers
 		}
 		return c.NumHiddenLayers
 	}(), "encoder_sparse_step")
-	if !f.Positive(c.EncoderSparseStep, "encoder_sparse_step") {
-		return nil, f.Err()
-	}
 	c.DecoderSparseStep = f.IntOr(func() int {
 		if c.NumSparseDecoderLayers > 0 {
 			return c.NumDecoderLayers / c.NumSparseDecoderLayers
 		}
 		return c.NumDecoderLayers
 	}(), "decoder_sparse_step")
-	if !f.Positive(c.DecoderSparseStep, "decoder_sparse_step") {
-		return nil, f.Err()
-	}
 	if err := f.Err(); err != nil {
 		return nil, err
 	}

@@ -78,9 +78,6 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 		return nil, f.Err()
 	}
 	c.AttnLayerPeriod = f.IntOr(6, "attn_layer_period")
-	if !f.Positive(c.AttnLayerPeriod, "attn_layer_period") {
-		return nil, f.Err()
-	}
 	c.AttnLayerOffset = f.IntOr(4, "attn_layer_offset")
 	c.LayersBlockType = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
