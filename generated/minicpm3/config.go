@@ -209,9 +209,14 @@ func (c *Config) QkDim() int {
 	return c.QkNopeHeadDim + c.HeadDim
 }
 
-// Mscale is 1.0.
+// Mscale is choose(rope_type == 'default' || rope_factor <= 1, 1.0, 0.1 * mscale_all_dim * log(rope_factor) + 1).
 func (c *Config) Mscale() float64 {
-	return 1.0
+	return func() float64 {
+		if c.RopeType == "default" || c.RopeFactor <= 1 {
+			return 1.0
+		}
+		return 0.1*c.MscaleAllDim*math.Log(c.RopeFactor) + 1
+	}()
 }
 
 // LatentEps is 1e-6.

@@ -13,33 +13,33 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/minicpm3.toml:35 [fn.layer].
+// Spec: specs/minicpm3.toml:34 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :43 add_scaled x1 f -> y by=residual
+	// grad of :42 add_scaled x1 f -> y by=residual
 	df := kernels.AddScaledGrad26f329(r, dy, float32(m.Residual()))
 
-	// grad of :42 @mlp h1 -> f prefix=mlp.
+	// grad of :41 @mlp h1 -> f prefix=mlp.
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, df)
 	r.Free(df)
 
-	// grad of :41 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	// grad of :40 add_scaled x a -> x1 by=residual
+	// grad of :40 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :39 add_scaled x a -> x1 by=residual
 	dPostAttentionLayernormWeight, dx12, da := kernels.RMSNormGradAddAddScaledGrad480137(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.Residual()))
 	r.Free(dh1, s.H1R, s.X1)
 
-	// grad of :41 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :40 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.PostAttentionLayernorm, dPostAttentionLayernormWeight)
 	r.Free(dPostAttentionLayernormWeight)
 
-	// grad of :39 @attention h cs -> a prefix=self_attn.
+	// grad of :38 @attention h cs -> a prefix=self_attn.
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, da)
 	r.Free(da)
 
-	// grad of :38 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :37 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
-	// grad of :38 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :37 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.InputLayernorm, dInputLayernormWeight)
 	r.Free(dInputLayernormWeight)
 	return dx2

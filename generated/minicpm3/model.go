@@ -35,20 +35,20 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/minicpm3.toml:25 [fn.model].
+// Spec: specs/minicpm3.toml:24 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :28 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :27 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :29 scale e -> x0 by=scale_emb
+	// :28 scale e -> x0 by=scale_emb
 	x0 := kernels.Scale(r, e, float32(m.ScaleEmb))
 	r.Free(e)
 
-	// :30 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :29 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :31 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :30 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -60,8 +60,8 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :32 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
-	// :33 scale n -> h by=head_scale
+	// :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
+	// :32 scale n -> h by=head_scale
 	nR, h := kernels.RMSNormScaleA482bd(r, xn, w.Norm.Value, float32(m.RMSNormEps), float32(m.HeadScale()))
 	s.NR = nR
 	return h
@@ -72,19 +72,19 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/minicpm3.toml:25 [fn.model].
+// Spec: specs/minicpm3.toml:24 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :28 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :27 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :29 scale e -> x0 by=scale_emb
+	// :28 scale e -> x0 by=scale_emb
 	x0 := kernels.Scale(r, e, float32(m.ScaleEmb))
 	r.Free(e)
 
-	// :30 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :29 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :31 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :30 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		b := b.At(i)
@@ -94,8 +94,8 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :32 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
-	// :33 scale n -> h by=head_scale
+	// :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
+	// :32 scale n -> h by=head_scale
 	h := kernels.RMSNormScaleC9863e(r, xn, w.Norm.Value, float32(m.RMSNormEps), float32(m.HeadScale()))
 	r.Free(xn)
 	return h

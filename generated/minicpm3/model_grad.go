@@ -12,18 +12,18 @@ import (
 //
 //	dh [B,T,hidden_size] act
 //
-// Spec: specs/minicpm3.toml:25 [fn.model].
+// Spec: specs/minicpm3.toml:24 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :33 scale n -> h by=head_scale
-	// grad of :32 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
+	// grad of :32 scale n -> h by=head_scale
+	// grad of :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
 	dxn, dModelNormWeight := kernels.ScaleGradRMSNormGrad0084dc(r, dh, s.NR, w.Norm.Value, s.Xn, float32(m.HeadScale()))
 	r.Free(s.NR, s.Xn)
 
-	// grad of :32 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
+	// grad of :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
 	r.AddGrad(w.Norm, dModelNormWeight)
 	r.Free(dModelNormWeight)
 
-	// grad of :31 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// grad of :30 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		b := b.At(i)
@@ -33,11 +33,11 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	}
 	r.Free(dxn)
 
-	// grad of :29 scale e -> x0 by=scale_emb
+	// grad of :28 scale e -> x0 by=scale_emb
 	de := kernels.ScaleGrad339fb3(r, dx0, float32(m.ScaleEmb))
 	r.Free(dx0)
 
-	// grad of :28 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// grad of :27 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	r.EmbedGrad(w.EmbedTokens, s.Tokens, de)
 	r.Free(s.Tokens, de)
 }
