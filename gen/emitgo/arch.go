@@ -1,6 +1,7 @@
 package emitgo
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -45,7 +46,16 @@ func (e *emitter) archVar(s *source) {
 				from, to, _ := strings.Cut(r, "->")
 				renames = append(renames, fmt.Sprintf("{From: %q, To: %q}", strings.TrimSpace(from), strings.TrimSpace(to)))
 			}
-			s.line("{ModelType: %q, ConfigPath: %q, Rename: []model.Rename{%s}},", p.ModelType, p.Config, strings.Join(renames, ", "))
+			set := ""
+			if len(p.Set) > 0 {
+				text, err := json.Marshal(p.Set)
+				if err != nil {
+					panic(err) // numbers, strings and truth values of TOML
+				}
+				set = fmt.Sprintf(", Set: %q", text)
+			}
+			s.line("{ModelType: %q, ConfigPath: %q, Rename: []model.Rename{%s}%s},", p.ModelType, p.Config,
+				strings.Join(renames, ", "), set)
 		}
 		s.line("},")
 	}

@@ -228,7 +228,8 @@ func (m *merger) merge(base string) {
 			m.fail(p.Pos, "package without model_type")
 		}
 		for _, t := range types {
-			m.arch.Packages = append(m.arch.Packages, Package{ModelType: t, Config: p.Config, Rename: p.Rename, Pos: p.Pos})
+			m.arch.Packages = append(m.arch.Packages, Package{ModelType: t, Config: p.Config, Rename: p.Rename,
+				Set: p.Set, Pos: p.Pos})
 		}
 	}
 	m.tables()

@@ -76,7 +76,9 @@ type Package struct {
 	ModelTypes []string `toml:"model_types"` // or several that differ in nothing else; merged into one Package each
 	Config     string   `toml:"config"`      // key of the nested configuration, "" when it is the file itself
 	Rename     []string `toml:"rename"`      // "from -> to": parts of tensor names that the package spells otherwise
-	Pos        Pos      `toml:"-"`
+	// Set holds values of the configuration that the package has whatever its file says.
+	Set map[string]any `toml:"set"`
+	Pos Pos            `toml:"-"`
 }
 
 // ConfigVar is one value of the configuration: where config.json keeps it and what stands in when it does not.

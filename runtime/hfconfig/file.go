@@ -18,6 +18,8 @@ type File struct {
 
 	over *File           // where the keys of from are looked up first
 	from map[string]bool // nil for most
+
+	fixed *node // an object whose keys win over those of root; nil for most
 }
 
 // document is what the Files of one text share.
@@ -99,6 +101,14 @@ func (f *File) SubOver(key string, keys ...string) *File {
 	return &sub
 }
 
+// Fixed is f with the keys of another configuration in place of its own: for packages that hold some values
+// fast, whatever their files say.
+func (f *File) Fixed(values *File) *File {
+	c := *f
+	c.fixed = values.root
+	return &c
+}
+
 // Has reports whether a key is there and not null.
 func (f *File) Has(key string) bool { return f.find(key) != nil }
 
@@ -149,6 +159,11 @@ func (f *File) Unread() []string {
 // find returns the value under a key that may be nested; nil when absent or null. A key that contains a dot
 // is tried as it stands first.
 func (f *File) find(key string) *node {
+	if f.fixed != nil {
+		if n := f.fixed.get(key); n != nil {
+			return n
+		}
+	}
 	if f.from[key] {
 		if n := f.over.find(key); n != nil {
 			return n

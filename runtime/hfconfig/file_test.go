@@ -93,6 +93,14 @@ func TestSubOver(t *testing.T) {
 	}
 }
 
+func TestFixed(t *testing.T) {
+	f := mustParse(t, `{"n": 1, "m": 2}`).Fixed(mustParse(t, `{"n": 3, "new": true}`))
+	got := []any{f.Int("n"), f.Int("m"), f.Bool("new")}
+	if diff := cmp.Diff([]any{3, 2, true}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestErrorsCollect(t *testing.T) {
 	f := mustParse(t, `{"n": "64", "x": [], "b": 1, "s": 2, "list": [1, "2"], "half": 1.5, "act": "swosh",
 		"text": {"k": {}}, "big": 1e30, "rope": {"rope_type": 3}, "rope2": 5,

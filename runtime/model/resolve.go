@@ -60,10 +60,17 @@ func resolve(root *hfconfig.File, archs []*Arch) (*resolved, error) {
 // unpack gives the graph inside the package p of the architecture a: a itself, or the one whose model_type the
 // text part has.
 func unpack(root *hfconfig.File, a *Arch, p Package, archs []*Arch) (*resolved, error) {
-	if !root.Has(p.ConfigPath) { // older configurations of a package keep its text part at the top
-		return &resolved{a, root, p.Rename}, nil
+	cfg := root
+	if root.Has(p.ConfigPath) { // older configurations of a package keep its text part at the top
+		cfg = root.SubOver(p.ConfigPath, packageKeys[:]...)
 	}
-	cfg := root.SubOver(p.ConfigPath, packageKeys[:]...)
+	if p.Set != "" {
+		set, err := hfconfig.Parse("package "+p.ModelType+" of "+a.Name, []byte(p.Set))
+		if err != nil {
+			return nil, err
+		}
+		cfg = cfg.Fixed(set)
+	}
 	inner := cfg.StringOr("", "model_type")
 	if inner == "" || inner == p.ModelType || slices.Contains(a.ModelTypes, inner) {
 		return &resolved{a, cfg, p.Rename}, nil
