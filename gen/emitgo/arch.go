@@ -54,6 +54,9 @@ func (e *emitter) archVar(s *source) {
 				}
 				set = fmt.Sprintf(", Set: %q", text)
 			}
+			if p.Text != "" {
+				set += fmt.Sprintf(", Text: %q", p.Text)
+			}
 			s.line("{ModelType: %q, ConfigPath: %q, Rename: []model.Rename{%s}%s},", p.ModelType, p.Config,
 				strings.Join(renames, ", "), set)
 		}

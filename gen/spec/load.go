@@ -214,10 +214,14 @@ func (m *merger) merge(base string) {
 			m.fail(m.pos("labels"), "labels = %q, want \"in place\"", m.f.Labels)
 		}
 	}
-	m.arch.ModelTypes = m.f.ModelTypes
-	if len(m.f.ModelTypes) == 0 && !m.arch.Abstract {
-		m.arch.ModelTypes = []string{m.arch.Name}
-	}
+	m.packages()
+	m.tables()
+}
+
+// packages reads what the spec answers to: its model types, by default its name unless a package has that, and its
+// packages.
+func (m *merger) packages() {
+	packaged := false
 	for _, p := range m.f.Packages {
 		p.Pos = m.pos("package")
 		types := p.ModelTypes
@@ -229,10 +233,14 @@ func (m *merger) merge(base string) {
 		}
 		for _, t := range types {
 			m.arch.Packages = append(m.arch.Packages, Package{ModelType: t, Config: p.Config, Rename: p.Rename,
-				Set: p.Set, Pos: p.Pos})
+				Text: p.Text, Set: p.Set, Pos: p.Pos})
+			packaged = packaged || t == m.arch.Name
 		}
 	}
-	m.tables()
+	m.arch.ModelTypes = m.f.ModelTypes
+	if len(m.f.ModelTypes) == 0 && !m.arch.Abstract && !packaged {
+		m.arch.ModelTypes = []string{m.arch.Name}
+	}
 }
 
 // tables lays the file's configuration, values, checks and functions over the arch's.

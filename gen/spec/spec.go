@@ -76,6 +76,8 @@ type Package struct {
 	ModelTypes []string `toml:"model_types"` // or several that differ in nothing else; merged into one Package each
 	Config     string   `toml:"config"`      // key of the nested configuration, "" when it is the file itself
 	Rename     []string `toml:"rename"`      // "from -> to": parts of tensor names that the package spells otherwise
+	// Text is a nested model_type that stays with this spec although another has it too; "" is none.
+	Text string `toml:"text"`
 	// Set holds values of the configuration that the package has whatever its file says.
 	Set map[string]any `toml:"set"`
 	Pos Pos            `toml:"-"`

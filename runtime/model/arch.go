@@ -47,6 +47,7 @@ type Package struct {
 	// a spelling of it, the first the preferred one; a name that none begins stays as it is. Rules whose From begins
 	// with a dot then replace it in every spelling, wherever it is.
 	Rename []Rename
+	Text   string // a nested model_type that stays with this architecture although another has it too; "" is none
 	Set    string // a JSON object of configuration values that the package has whatever its file says; "" is none
 }
 

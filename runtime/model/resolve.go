@@ -72,7 +72,7 @@ func unpack(root *hfconfig.File, a *Arch, p Package, archs []*Arch) (*resolved, 
 		cfg = cfg.Fixed(set)
 	}
 	inner := cfg.StringOr("", "model_type")
-	if inner == "" || inner == p.ModelType || slices.Contains(a.ModelTypes, inner) {
+	if inner == "" || inner == p.ModelType || inner == p.Text || slices.Contains(a.ModelTypes, inner) {
 		return &resolved{a, cfg, p.Rename}, nil
 	}
 	for _, other := range archs {

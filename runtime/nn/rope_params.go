@@ -31,8 +31,8 @@ type RopeParams struct {
 
 var ropeTypes = []string{"default", "linear", "dynamic", "yarn", "longrope", "llama3", "proportional"}
 
-// ropeAliases are older spellings; mrope is the default type with Sections.
-var ropeAliases = map[string]string{"": "default", "mrope": "default", "su": "longrope"}
+// ropeAliases are older spellings; mrope is the default type with Sections, xdrope the dynamic one.
+var ropeAliases = map[string]string{"": "default", "mrope": "default", "su": "longrope", "xdrope": "dynamic"}
 
 // NewRopeParams reads a rope_parameters or rope_scaling object (nil: none) into base, which holds what the
 // configuration says outside of it: HeadDim, MaxPositions, and Theta, Partial and Original where those are
