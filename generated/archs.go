@@ -81,6 +81,7 @@ import (
 	"github.com/vulcast/vulcast/generated/hrm_text"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_dense"
 	"github.com/vulcast/vulcast/generated/hunyuan_v1_moe"
+	"github.com/vulcast/vulcast/generated/hunyuan_vl_text"
 	"github.com/vulcast/vulcast/generated/hy_v3"
 	"github.com/vulcast/vulcast/generated/hy_v4"
 	"github.com/vulcast/vulcast/generated/hyperclovax"
@@ -107,6 +108,7 @@ import (
 	"github.com/vulcast/vulcast/generated/mimo_v2_flash"
 	"github.com/vulcast/vulcast/generated/minicpm3"
 	"github.com/vulcast/vulcast/generated/minimax_m2"
+	"github.com/vulcast/vulcast/generated/minimax_m3_vl"
 	"github.com/vulcast/vulcast/generated/minimax_m3_vl_text"
 	"github.com/vulcast/vulcast/generated/ministral"
 	"github.com/vulcast/vulcast/generated/ministral3"
@@ -254,6 +256,7 @@ func All() []*model.Arch {
 		hrm_text.Arch(),
 		hunyuan_v1_dense.Arch(),
 		hunyuan_v1_moe.Arch(),
+		hunyuan_vl_text.Arch(),
 		hy_v3.Arch(),
 		hy_v4.Arch(),
 		hyperclovax.Arch(),
@@ -280,6 +283,7 @@ func All() []*model.Arch {
 		mimo_v2_flash.Arch(),
 		minicpm3.Arch(),
 		minimax_m2.Arch(),
+		minimax_m3_vl.Arch(),
 		minimax_m3_vl_text.Arch(),
 		ministral.Arch(),
 		ministral3.Arch(),

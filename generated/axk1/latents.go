@@ -36,36 +36,36 @@ func (c *Config) latentsState(a *nn.StateAlloc) LatentsState {
 //	-> ls [B,T,kv_lora_rank] act
 //	-> ks [B,T,1,head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:72 [fn.latents].
+// Spec: specs/deepseek_v3.toml:73 [fn.latents].
 func (m *Model) latents(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *LatentsSaved, x, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
 	s.Cs = r.Retain(cs)
-	// :75 linear x -> c weight=kv_a_proj_with_mqa.weight bias=kv_a_proj_with_mqa.bias?attention_bias out=kv_lora_rank+head_dim
+	// :76 linear x -> c weight=kv_a_proj_with_mqa.weight bias=kv_a_proj_with_mqa.bias?attention_bias out=kv_lora_rank+head_dim
 	c_ := r.Linear(w.KVAProjWithMqa, x)
 
-	// :76 split c -> l0 k0 sizes=kv_lora_rank,head_dim
+	// :77 split c -> l0 k0 sizes=kv_lora_rank,head_dim
 	l0Parts := r.Split(c_, nn.SplitAttrs{Sizes: []int{m.KVLoraRank, m.HeadDim}, Axis: []int{-1}})
 	l0, k0 := l0Parts[0], l0Parts[1]
 	s.L0 = l0
 	r.Free(c_)
 
-	// :77 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
+	// :78 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
 	lR, l := kernels.RMSNorm(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()))
 	s.LR = lR
 
-	// :78 reshape k0 -> k1 shape=B,T,1,head_dim
+	// :79 reshape k0 -> k1 shape=B,T,1,head_dim
 	k1 := r.Reshape(k0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.HeadDim}})
 	r.Free(k0)
 
-	// :79 rope k1 cs -> k interleaved=rope_pairs
+	// :80 rope k1 cs -> k interleaved=rope_pairs
 	k := r.Rotate(k1, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(k1)
 
-	// :80 cache l -> ls
+	// :81 cache l -> ls
 	ls := r.Cache(l)
 	r.Free(l)
 
-	// :81 cache k -> ks
+	// :82 cache k -> ks
 	ks := r.Cache(k)
 	r.Free(k)
 	return ls, ks
@@ -78,33 +78,33 @@ func (m *Model) latents(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *Laten
 //	-> ls [B,T,kv_lora_rank] act
 //	-> ks [B,T,1,head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:72 [fn.latents].
+// Spec: specs/deepseek_v3.toml:73 [fn.latents].
 func (m *Model) latentsStep(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, st *LatentsState, x, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :75 linear x -> c weight=kv_a_proj_with_mqa.weight bias=kv_a_proj_with_mqa.bias?attention_bias out=kv_lora_rank+head_dim
+	// :76 linear x -> c weight=kv_a_proj_with_mqa.weight bias=kv_a_proj_with_mqa.bias?attention_bias out=kv_lora_rank+head_dim
 	c_ := r.Linear(w.KVAProjWithMqa, x)
 
-	// :76 split c -> l0 k0 sizes=kv_lora_rank,head_dim
+	// :77 split c -> l0 k0 sizes=kv_lora_rank,head_dim
 	l0Parts := r.Split(c_, nn.SplitAttrs{Sizes: []int{m.KVLoraRank, m.HeadDim}, Axis: []int{-1}})
 	l0, k0 := l0Parts[0], l0Parts[1]
 	r.Free(c_)
 
-	// :77 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
+	// :78 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
 	l := kernels.RMSNorm9d201e(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()))
 	r.Free(l0)
 
-	// :78 reshape k0 -> k1 shape=B,T,1,head_dim
+	// :79 reshape k0 -> k1 shape=B,T,1,head_dim
 	k1 := r.Reshape(k0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, 1, m.HeadDim}})
 	r.Free(k0)
 
-	// :79 rope k1 cs -> k interleaved=rope_pairs
+	// :80 rope k1 cs -> k interleaved=rope_pairs
 	k := r.Rotate(k1, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(k1)
 
-	// :80 cache l -> ls
+	// :81 cache l -> ls
 	ls := r.CacheStep(b, &st.Ls, l)
 	r.Free(l)
 
-	// :81 cache k -> ks
+	// :82 cache k -> ks
 	ks := r.CacheStep(b, &st.Ks, k)
 	r.Free(k)
 	return ls, ks

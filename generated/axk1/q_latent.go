@@ -21,19 +21,19 @@ type QLatentSaved struct {
 //	x [B,T,hidden_size] act
 //	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:60 [fn.q_latent].
+// Spec: specs/deepseek_v3.toml:61 [fn.q_latent].
 func (m *Model) qLatent(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *QLatentSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :63 linear x -> c weight=q_a_proj.weight bias=q_a_proj.bias?attention_bias out=q_lora_rank
+	// :64 linear x -> c weight=q_a_proj.weight bias=q_a_proj.bias?attention_bias out=q_lora_rank
 	c_ := r.Linear(w.QAProj, x)
 	s.C = c_
 
-	// :64 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
+	// :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
 	nR, n := kernels.RMSNorm(r, c_, w.QALayernorm.Value, float32(m.LatentEps()))
 	s.NR = nR
 	s.N = n
 
-	// :65 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim
+	// :66 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim
 	q := r.LinearHeads(w.QBProj, n, m.NumAttentionHeads)
 	return q
 }
@@ -43,16 +43,16 @@ func (m *Model) qLatent(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *QLate
 //	x [B,T,hidden_size] act
 //	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:60 [fn.q_latent].
+// Spec: specs/deepseek_v3.toml:61 [fn.q_latent].
 func (m *Model) qLatentStep(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, x gpu.Tensor) gpu.Tensor {
-	// :63 linear x -> c weight=q_a_proj.weight bias=q_a_proj.bias?attention_bias out=q_lora_rank
+	// :64 linear x -> c weight=q_a_proj.weight bias=q_a_proj.bias?attention_bias out=q_lora_rank
 	c_ := r.Linear(w.QAProj, x)
 
-	// :64 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
+	// :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
 	n := kernels.RMSNorm9d201e(r, c_, w.QALayernorm.Value, float32(m.LatentEps()))
 	r.Free(c_)
 
-	// :65 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim
+	// :66 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim
 	q := r.LinearHeads(w.QBProj, n, m.NumAttentionHeads)
 	r.Free(n)
 	return q

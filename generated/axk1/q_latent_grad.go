@@ -13,21 +13,21 @@ import (
 //	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:60 [fn.q_latent].
+// Spec: specs/deepseek_v3.toml:61 [fn.q_latent].
 func (m *Model) qLatentGrad(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *QLatentSaved, dq gpu.Tensor) gpu.Tensor {
-	// grad of :65 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim
+	// grad of :66 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim
 	dn := r.LinearGrad(w.QBProj, s.N, dq, gpu.Tensor{})
 	r.Free(s.N)
 
-	// grad of :64 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
+	// grad of :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
 	dc, dQALayernormWeight := kernels.RMSNormGrad263578(r, dn, s.NR, w.QALayernorm.Value, s.C)
 	r.Free(dn, s.NR, s.C)
 
-	// grad of :64 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
+	// grad of :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
 	r.AddGrad(w.QALayernorm, dQALayernormWeight)
 	r.Free(dQALayernormWeight)
 
-	// grad of :63 linear x -> c weight=q_a_proj.weight bias=q_a_proj.bias?attention_bias out=q_lora_rank
+	// grad of :64 linear x -> c weight=q_a_proj.weight bias=q_a_proj.bias?attention_bias out=q_lora_rank
 	dx := r.LinearGrad(w.QAProj, s.X, dc, gpu.Tensor{})
 	r.Free(s.X, dc)
 	return dx

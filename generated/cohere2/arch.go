@@ -20,8 +20,8 @@ func Arch() *model.Arch {
 		Kind:       model.Causal,
 		ModelTypes: []string{"cohere2"},
 		Packages: []model.Package{
-			{ModelType: "aya_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
-			{ModelType: "cohere2_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+			{ModelType: "aya_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}, Set: "{\"logit_scale\":1}"},
+			{ModelType: "cohere2_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}, Set: "{\"logit_scale\":1}"},
 		},
 		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}

@@ -20,7 +20,10 @@ func Arch() *model.Arch {
 		Name:       "cohere_compass_text",
 		Kind:       model.Causal,
 		ModelTypes: []string{"cohere_compass_text"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "cohere_compass", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

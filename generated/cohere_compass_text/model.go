@@ -36,19 +36,19 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/cohere_compass_text.toml:28 [fn.model].
+// Spec: specs/cohere_compass_text.toml:33 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :31 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :36 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	x0 := r.Embed(w.EmbedTokens, tokens)
 
-	// :32 rope_table -> f0 params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :37 rope_table -> f0 params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	f0 := r.RopeTable(b, m.modelF0)
 
-	// :33 rope_table -> l0 params=rope_local dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :38 rope_table -> l0 params=rope_local dim=head_dim theta=rope_theta max=max_position_embeddings
 	l0 := r.RopeTable(b, m.modelL0)
 
-	// :34 @reorder f0 -> f if="full_type == 'default'"
+	// :39 @reorder f0 -> f if="full_type == 'default'"
 	var f gpu.Tensor
 	if m.FullType == "default" {
 		f = m.reorder(r, b, f0)
@@ -57,7 +57,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	}
 	r.Free(f0)
 
-	// :35 @reorder l0 -> l if="local_type == 'default'"
+	// :40 @reorder l0 -> l if="local_type == 'default'"
 	var l gpu.Tensor
 	if m.LocalType == "default" {
 		l = m.reorder(r, b, l0)
@@ -66,11 +66,11 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	}
 	r.Free(l0)
 
-	// :36 concat f l -> cs
+	// :41 concat f l -> cs
 	cs := r.Concat([]gpu.Tensor{f, l}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(f, l)
 
-	// :37 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :42 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -82,7 +82,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :38 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
+	// :43 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
 	hM, hR, h := kernels.LayerNormNobias(r, xn, w.Norm.Value, float32(m.LayerNormEps))
 	s.HM = hM
 	s.HR = hR
@@ -94,18 +94,18 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/cohere_compass_text.toml:28 [fn.model].
+// Spec: specs/cohere_compass_text.toml:33 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :31 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :36 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	x0 := r.Embed(w.EmbedTokens, tokens)
 
-	// :32 rope_table -> f0 params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :37 rope_table -> f0 params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	f0 := r.RopeTable(b, m.modelF0)
 
-	// :33 rope_table -> l0 params=rope_local dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :38 rope_table -> l0 params=rope_local dim=head_dim theta=rope_theta max=max_position_embeddings
 	l0 := r.RopeTable(b, m.modelL0)
 
-	// :34 @reorder f0 -> f if="full_type == 'default'"
+	// :39 @reorder f0 -> f if="full_type == 'default'"
 	var f gpu.Tensor
 	if m.FullType == "default" {
 		f = m.reorderStep(r, b, f0)
@@ -114,7 +114,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(f0)
 
-	// :35 @reorder l0 -> l if="local_type == 'default'"
+	// :40 @reorder l0 -> l if="local_type == 'default'"
 	var l gpu.Tensor
 	if m.LocalType == "default" {
 		l = m.reorderStep(r, b, l0)
@@ -123,11 +123,11 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(l0)
 
-	// :36 concat f l -> cs
+	// :41 concat f l -> cs
 	cs := r.Concat([]gpu.Tensor{f, l}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(f, l)
 
-	// :37 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :42 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		b := b.At(i)
@@ -137,7 +137,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :38 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
+	// :43 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
 	h := kernels.LayerNormNobiasEdad0e(r, xn, w.Norm.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h

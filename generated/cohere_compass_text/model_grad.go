@@ -12,17 +12,17 @@ import (
 //
 //	dh [B,T,hidden_size] act
 //
-// Spec: specs/cohere_compass_text.toml:28 [fn.model].
+// Spec: specs/cohere_compass_text.toml:33 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :38 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
+	// grad of :43 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
 	dxn, dModelNormWeight := kernels.LayerNormNobiasGradF5e055(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
-	// grad of :38 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
+	// grad of :43 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
 	r.AddGrad(w.Norm, dModelNormWeight)
 	r.Free(dModelNormWeight)
 
-	// grad of :37 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// grad of :42 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		b := b.At(i)
@@ -32,7 +32,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	}
 	r.Free(dxn)
 
-	// grad of :31 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// grad of :36 embed tokens -> x0 weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	r.EmbedGrad(w.EmbedTokens, s.Tokens, dx0)
 	r.Free(s.Tokens, dx0)
 }

@@ -12,22 +12,22 @@ import (
 //	x [B,T,half] act
 //	-> y [B,T,half] act
 //
-// Spec: specs/cohere_compass_text.toml:50 [fn.order].
+// Spec: specs/cohere_compass_text.toml:55 [fn.order].
 func (m *Model) order(r *nn.Recorder, b *nn.Batch, x gpu.Tensor) gpu.Tensor {
-	// :53 slice x -> even size=(plane+1)/2 step=2
+	// :58 slice x -> even size=(plane+1)/2 step=2
 	even := r.Slice(x, nn.SliceAttrs{Size: (m.Plane() + 1) / 2, Step: 2, Axis: []int{-1}})
 
-	// :54 slice x -> odd from=1 size=plane/2 step=2
+	// :59 slice x -> odd from=1 size=plane/2 step=2
 	odd := r.Slice(x, nn.SliceAttrs{From: 1, Size: m.Plane() / 2, Step: 2, Axis: []int{-1}})
 
-	// :55 slice x -> last from=plane size=time
+	// :60 slice x -> last from=plane size=time
 	last := r.Slice(x, nn.SliceAttrs{From: m.Plane(), Size: m.Time(), Step: 1, Axis: []int{-1}})
 
-	// :56 concat even odd last -> o
+	// :61 concat even odd last -> o
 	o := r.Concat([]gpu.Tensor{even, odd, last}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(even, odd, last)
 
-	// :57 same_as o -> y shape=B,T,half
+	// :62 same_as o -> y shape=B,T,half
 	y := r.Reshape(o, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.Half()}})
 	r.Free(o)
 	return y
@@ -38,22 +38,22 @@ func (m *Model) order(r *nn.Recorder, b *nn.Batch, x gpu.Tensor) gpu.Tensor {
 //	x [B,T,half] act
 //	-> y [B,T,half] act
 //
-// Spec: specs/cohere_compass_text.toml:50 [fn.order].
+// Spec: specs/cohere_compass_text.toml:55 [fn.order].
 func (m *Model) orderStep(r *nn.Recorder, b *nn.Batch, x gpu.Tensor) gpu.Tensor {
-	// :53 slice x -> even size=(plane+1)/2 step=2
+	// :58 slice x -> even size=(plane+1)/2 step=2
 	even := r.Slice(x, nn.SliceAttrs{Size: (m.Plane() + 1) / 2, Step: 2, Axis: []int{-1}})
 
-	// :54 slice x -> odd from=1 size=plane/2 step=2
+	// :59 slice x -> odd from=1 size=plane/2 step=2
 	odd := r.Slice(x, nn.SliceAttrs{From: 1, Size: m.Plane() / 2, Step: 2, Axis: []int{-1}})
 
-	// :55 slice x -> last from=plane size=time
+	// :60 slice x -> last from=plane size=time
 	last := r.Slice(x, nn.SliceAttrs{From: m.Plane(), Size: m.Time(), Step: 1, Axis: []int{-1}})
 
-	// :56 concat even odd last -> o
+	// :61 concat even odd last -> o
 	o := r.Concat([]gpu.Tensor{even, odd, last}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(even, odd, last)
 
-	// :57 same_as o -> y shape=B,T,half
+	// :62 same_as o -> y shape=B,T,half
 	y := r.Reshape(o, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.Half()}})
 	r.Free(o)
 	return y

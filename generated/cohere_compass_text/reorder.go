@@ -12,27 +12,27 @@ import (
 //	t [B,T,head_dim] f32
 //	-> y [B,T,head_dim] act
 //
-// Spec: specs/cohere_compass_text.toml:40 [fn.reorder].
+// Spec: specs/cohere_compass_text.toml:45 [fn.reorder].
 func (m *Model) reorder(r *nn.Recorder, b *nn.Batch, t gpu.Tensor) gpu.Tensor {
-	// :43 slice t -> c0 size=half
+	// :48 slice t -> c0 size=half
 	c0 := r.Slice(t, nn.SliceAttrs{Size: m.Half(), Step: 1, Axis: []int{-1}})
 
-	// :44 slice t -> s0 from=half size=half
+	// :49 slice t -> s0 from=half size=half
 	s0 := r.Slice(t, nn.SliceAttrs{From: m.Half(), Size: m.Half(), Step: 1, Axis: []int{-1}})
 
-	// :45 @order c0 -> c
+	// :50 @order c0 -> c
 	c_ := m.order(r, b, c0)
 	r.Free(c0)
 
-	// :46 @order s0 -> s
+	// :51 @order s0 -> s
 	s_ := m.order(r, b, s0)
 	r.Free(s0)
 
-	// :47 concat c s -> cs
+	// :52 concat c s -> cs
 	cs := r.Concat([]gpu.Tensor{c_, s_}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(c_, s_)
 
-	// :48 same_as cs -> y shape=B,T,head_dim
+	// :53 same_as cs -> y shape=B,T,head_dim
 	y := r.Reshape(cs, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HeadDim()}})
 	r.Free(cs)
 	return y
@@ -43,27 +43,27 @@ func (m *Model) reorder(r *nn.Recorder, b *nn.Batch, t gpu.Tensor) gpu.Tensor {
 //	t [B,T,head_dim] f32
 //	-> y [B,T,head_dim] act
 //
-// Spec: specs/cohere_compass_text.toml:40 [fn.reorder].
+// Spec: specs/cohere_compass_text.toml:45 [fn.reorder].
 func (m *Model) reorderStep(r *nn.Recorder, b *nn.Batch, t gpu.Tensor) gpu.Tensor {
-	// :43 slice t -> c0 size=half
+	// :48 slice t -> c0 size=half
 	c0 := r.Slice(t, nn.SliceAttrs{Size: m.Half(), Step: 1, Axis: []int{-1}})
 
-	// :44 slice t -> s0 from=half size=half
+	// :49 slice t -> s0 from=half size=half
 	s0 := r.Slice(t, nn.SliceAttrs{From: m.Half(), Size: m.Half(), Step: 1, Axis: []int{-1}})
 
-	// :45 @order c0 -> c
+	// :50 @order c0 -> c
 	c_ := m.orderStep(r, b, c0)
 	r.Free(c0)
 
-	// :46 @order s0 -> s
+	// :51 @order s0 -> s
 	s_ := m.orderStep(r, b, s0)
 	r.Free(s0)
 
-	// :47 concat c s -> cs
+	// :52 concat c s -> cs
 	cs := r.Concat([]gpu.Tensor{c_, s_}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(c_, s_)
 
-	// :48 same_as cs -> y shape=B,T,head_dim
+	// :53 same_as cs -> y shape=B,T,head_dim
 	y := r.Reshape(cs, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HeadDim()}})
 	r.Free(cs)
 	return y

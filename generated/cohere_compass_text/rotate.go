@@ -20,9 +20,9 @@ type RotateSaved struct {
 //	-> qr [B,T,num_attention_heads,head_dim] act
 //	-> kr [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/cohere_compass_text.toml:59 [fn.rotate].
+// Spec: specs/cohere_compass_text.toml:64 [fn.rotate].
 func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :62 slice cs -> c from=choose(local,head_dim,0) size=head_dim
+	// :67 slice cs -> c from=choose(local,head_dim,0) size=head_dim
 	c_ := r.Slice(cs, nn.SliceAttrs{From: func() int {
 		if m.Local(i) {
 			return m.HeadDim()
@@ -31,7 +31,7 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k,
 	}(), Size: m.HeadDim(), Step: 1, Axis: []int{-1}})
 	s.C = c_
 
-	// :63 rope q c -> qr if=rotates
+	// :68 rope q c -> qr if=rotates
 	var qr gpu.Tensor
 	if m.Rotates(i) {
 		qr = r.Rotate(q, c_, nn.RopeAttrs{})
@@ -39,7 +39,7 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k,
 		qr = r.Retain(q)
 	}
 
-	// :64 rope k c -> kr if=rotates
+	// :69 rope k c -> kr if=rotates
 	var kr gpu.Tensor
 	if m.Rotates(i) {
 		kr = r.Rotate(k, c_, nn.RopeAttrs{})
@@ -57,9 +57,9 @@ func (m *Model) rotate(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, q, k,
 //	-> qr [B,T,num_attention_heads,head_dim] act
 //	-> kr [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/cohere_compass_text.toml:59 [fn.rotate].
+// Spec: specs/cohere_compass_text.toml:64 [fn.rotate].
 func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, i int, q, k, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :62 slice cs -> c from=choose(local,head_dim,0) size=head_dim
+	// :67 slice cs -> c from=choose(local,head_dim,0) size=head_dim
 	c_ := r.Slice(cs, nn.SliceAttrs{From: func() int {
 		if m.Local(i) {
 			return m.HeadDim()
@@ -67,7 +67,7 @@ func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, i int, q, k, cs gpu.Tens
 		return 0
 	}(), Size: m.HeadDim(), Step: 1, Axis: []int{-1}})
 
-	// :63 rope q c -> qr if=rotates
+	// :68 rope q c -> qr if=rotates
 	var qr gpu.Tensor
 	if m.Rotates(i) {
 		qr = r.Rotate(q, c_, nn.RopeAttrs{})
@@ -75,7 +75,7 @@ func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, i int, q, k, cs gpu.Tens
 		qr = r.Retain(q)
 	}
 
-	// :64 rope k c -> kr if=rotates
+	// :69 rope k c -> kr if=rotates
 	var kr gpu.Tensor
 	if m.Rotates(i) {
 		kr = r.Rotate(k, c_, nn.RopeAttrs{})

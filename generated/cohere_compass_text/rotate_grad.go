@@ -14,9 +14,9 @@ import (
 //	-> dq [B,T,num_attention_heads,head_dim] act
 //	-> dk [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/cohere_compass_text.toml:59 [fn.rotate].
+// Spec: specs/cohere_compass_text.toml:64 [fn.rotate].
 func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, dqr, dkr gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :64 rope k c -> kr if=rotates
+	// grad of :69 rope k c -> kr if=rotates
 	var dk gpu.Tensor
 	if m.Rotates(i) {
 		dk = r.RotateBack(dkr, s.C, nn.RopeAttrs{})
@@ -24,7 +24,7 @@ func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, s *RotateSaved, i int, d
 		dk = r.Retain(dkr)
 	}
 
-	// grad of :63 rope q c -> qr if=rotates
+	// grad of :68 rope q c -> qr if=rotates
 	var dq gpu.Tensor
 	if m.Rotates(i) {
 		dq = r.RotateBack(dqr, s.C, nn.RopeAttrs{})

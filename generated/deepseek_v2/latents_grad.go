@@ -14,29 +14,29 @@ import (
 //	dks [B,T,1,head_dim] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:72 [fn.latents].
+// Spec: specs/deepseek_v3.toml:73 [fn.latents].
 func (m *Model) latentsGrad(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *LatentsSaved, dls, dks gpu.Tensor) gpu.Tensor {
-	// grad of :79 rope k1 cs -> k interleaved=rope_pairs
+	// grad of :80 rope k1 cs -> k interleaved=rope_pairs
 	dk1 := r.RotateBack(dks, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(s.Cs)
 
-	// grad of :78 reshape k0 -> k1 shape=B,T,1,head_dim
+	// grad of :79 reshape k0 -> k1 shape=B,T,1,head_dim
 	dk0 := r.Reshape(dk1, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim}})
 	r.Free(dk1)
 
-	// grad of :77 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
+	// grad of :78 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
 	dl0, dKVALayernormWeight := kernels.RMSNormGrad263578(r, dls, s.LR, w.KVALayernorm.Value, s.L0)
 	r.Free(s.LR, s.L0)
 
-	// grad of :77 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
+	// grad of :78 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
 	r.AddGrad(w.KVALayernorm, dKVALayernormWeight)
 	r.Free(dKVALayernormWeight)
 
-	// grad of :76 split c -> l0 k0 sizes=kv_lora_rank,head_dim
+	// grad of :77 split c -> l0 k0 sizes=kv_lora_rank,head_dim
 	dc := r.Concat([]gpu.Tensor{dl0, dk0}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dl0, dk0)
 
-	// grad of :75 linear x -> c weight=kv_a_proj_with_mqa.weight bias=kv_a_proj_with_mqa.bias?attention_bias out=kv_lora_rank+head_dim
+	// grad of :76 linear x -> c weight=kv_a_proj_with_mqa.weight bias=kv_a_proj_with_mqa.bias?attention_bias out=kv_lora_rank+head_dim
 	dx := r.LinearGrad(w.KVAProjWithMqa, s.X, dc, gpu.Tensor{})
 	r.Free(s.X, dc)
 	return dx

@@ -20,7 +20,7 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "deepseek_v3",
 		Kind:       model.Causal,
-		ModelTypes: []string{"deepseek_v3"},
+		ModelTypes: []string{"deepseek_v3", "kimi_k2"},
 		Packages: []model.Package{
 			{ModelType: "kimi_k25", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.layers.", To: "language_model.model.blocks."}, {From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
 		},

@@ -12,9 +12,9 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:38 [fn.mlp].
+// Spec: specs/deepseek_v3.toml:39 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, dy gpu.Tensor) gpu.Tensor {
-	// grad of :41 @grouped_moe x -> y if=sparse else=@dense
+	// grad of :42 @grouped_moe x -> y if=sparse else=@dense
 	var dx gpu.Tensor
 	if m.Sparse(i) {
 		dx = m.groupedMoEGrad(r, b, w.GroupedMoE, &s.GroupedMoE, dy)

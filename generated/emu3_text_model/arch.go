@@ -19,7 +19,10 @@ func Arch() *model.Arch {
 		Name:       "emu3_text_model",
 		Kind:       model.Causal,
 		ModelTypes: []string{"emu3_text_model"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "emu3", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "text_model.model."}, {From: "model.", To: "model.text_model."}, {From: "lm_head.", To: "text_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

@@ -20,7 +20,7 @@ func Arch() *model.Arch {
 		Kind:       model.Causal,
 		ModelTypes: []string{"gemma"},
 		Packages: []model.Package{
-			{ModelType: "paligemma", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
+			{ModelType: "paligemma", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}, Set: "{\"use_bidirectional_attention\":false}"},
 		},
 		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}

@@ -35,29 +35,29 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:30 [fn.layer].
+// Spec: specs/gemma.toml:31 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :33 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :34 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNormOffset(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :34 @attention h cs -> a prefix=self_attn.
+	// :35 @attention h cs -> a prefix=self_attn.
 	a := m.attention(r, b, w.SelfAttn, &s.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :35 add x a -> x1
-	// :36 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :36 add x a -> x1
+	// :37 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1R, h1 := kernels.AddRMSNormOffset3e76a8(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
 
-	// :37 @mlp h1 -> f prefix=mlp.
+	// :38 @mlp h1 -> f prefix=mlp.
 	f := m.mlp(r, b, w.MLP, &s.MLP, h1)
 	r.Free(h1)
 
-	// :38 add x1 f -> y
+	// :39 add x1 f -> y
 	y := kernels.Add(r, x1, f)
 	r.Free(f)
 	return y
@@ -69,25 +69,25 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:30 [fn.layer].
+// Spec: specs/gemma.toml:31 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
-	// :33 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :34 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	h := kernels.RMSNormOffset6a0a11(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
-	// :34 @attention h cs -> a prefix=self_attn.
+	// :35 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :35 add x a -> x1
-	// :36 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :36 add x a -> x1
+	// :37 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1 := kernels.AddRMSNormOffsetE168a1(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
-	// :37 @mlp h1 -> f prefix=mlp.
+	// :38 @mlp h1 -> f prefix=mlp.
 	f := m.mlpStep(r, b, w.MLP, h1)
 	r.Free(h1)
 
-	// :38 add x1 f -> y
+	// :39 add x1 f -> y
 	y := kernels.Add(r, x1, f)
 	r.Free(x1, f)
 	return y

@@ -13,27 +13,27 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:30 [fn.layer].
+// Spec: specs/gemma.toml:31 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :37 @mlp h1 -> f prefix=mlp.
+	// grad of :38 @mlp h1 -> f prefix=mlp.
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
-	// grad of :36 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :37 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
-	// grad of :36 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :37 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.PostAttentionLayernorm, dPostAttentionLayernormWeight)
 	r.Free(dPostAttentionLayernormWeight)
 
-	// grad of :34 @attention h cs -> a prefix=self_attn.
+	// grad of :35 @attention h cs -> a prefix=self_attn.
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
-	// grad of :33 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :34 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddD669fe(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
-	// grad of :33 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :34 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.InputLayernorm, dInputLayernormWeight)
 	r.Free(dInputLayernormWeight)
 	return dx2

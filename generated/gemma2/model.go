@@ -36,20 +36,20 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:21 [fn.model].
+// Spec: specs/gemma.toml:22 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :24 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :25 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :25 scale e -> x0 by=sqrt(hidden_size)
+	// :26 scale e -> x0 by=sqrt(hidden_size)
 	x0 := kernels.Scale(r, e, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(e)
 
-	// :26 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :27 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :28 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -61,7 +61,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :29 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNormOffset(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 	return h
@@ -72,19 +72,19 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:21 [fn.model].
+// Spec: specs/gemma.toml:22 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :24 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :25 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :25 scale e -> x0 by=sqrt(hidden_size)
+	// :26 scale e -> x0 by=sqrt(hidden_size)
 	x0 := kernels.Scale(r, e, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(e)
 
-	// :26 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :27 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :28 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		b := b.At(i)
@@ -94,7 +94,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :29 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	h := kernels.RMSNormOffset6a0a11(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h

@@ -13,17 +13,17 @@ import (
 //
 //	dh [B,T,hidden_size] act
 //
-// Spec: specs/gemma.toml:21 [fn.model].
+// Spec: specs/gemma.toml:22 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// grad of :29 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	dxn, dModelNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dh, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
-	// grad of :28 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// grad of :29 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
 	r.AddGrad(w.Norm, dModelNormWeight)
 	r.Free(dModelNormWeight)
 
-	// grad of :27 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// grad of :28 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	dx0 := r.Retain(dxn)
 	for i := m.NumHiddenLayers - 1; i >= 0; i-- {
 		b := b.At(i)
@@ -33,11 +33,11 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	}
 	r.Free(dxn)
 
-	// grad of :25 scale e -> x0 by=sqrt(hidden_size)
+	// grad of :26 scale e -> x0 by=sqrt(hidden_size)
 	de := kernels.ScaleGrad339fb3(r, dx0, float32(math.Sqrt(float64(m.HiddenSize))))
 	r.Free(dx0)
 
-	// grad of :24 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// grad of :25 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	r.EmbedGrad(w.EmbedTokens, s.Tokens, de)
 	r.Free(s.Tokens, de)
 }

@@ -18,9 +18,9 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:38 [fn.mlp].
+// Spec: specs/deepseek_v3.toml:39 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i int, x gpu.Tensor) gpu.Tensor {
-	// :41 @grouped_moe x -> y if=sparse else=@dense
+	// :42 @grouped_moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse(i) {
 		y = m.groupedMoE(r, b, w.GroupedMoE, &s.GroupedMoE, x)
@@ -35,9 +35,9 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, i i
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:38 [fn.mlp].
+// Spec: specs/deepseek_v3.toml:39 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, i int, x gpu.Tensor) gpu.Tensor {
-	// :41 @grouped_moe x -> y if=sparse else=@dense
+	// :42 @grouped_moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse(i) {
 		y = m.groupedMoEStep(r, b, w.GroupedMoE, x)

@@ -18,9 +18,9 @@ type QueriesSaved struct {
 //	x [B,T,hidden_size] act
 //	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:55 [fn.queries].
+// Spec: specs/deepseek_v3.toml:56 [fn.queries].
 func (m *Model) queries(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, s *QueriesSaved, x gpu.Tensor) gpu.Tensor {
-	// :58 @q_latent x -> q if=q_lora_rank>0 else=@q_full
+	// :59 @q_latent x -> q if=q_lora_rank>0 else=@q_full
 	var q gpu.Tensor
 	if m.QLoraRank > 0 {
 		q = m.qLatent(r, b, w.QLatent, &s.QLatent, x)
@@ -35,9 +35,9 @@ func (m *Model) queries(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, s *Queri
 //	x [B,T,hidden_size] act
 //	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:55 [fn.queries].
+// Spec: specs/deepseek_v3.toml:56 [fn.queries].
 func (m *Model) queriesStep(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, x gpu.Tensor) gpu.Tensor {
-	// :58 @q_latent x -> q if=q_lora_rank>0 else=@q_full
+	// :59 @q_latent x -> q if=q_lora_rank>0 else=@q_full
 	var q gpu.Tensor
 	if m.QLoraRank > 0 {
 		q = m.qLatentStep(r, b, w.QLatent, x)

@@ -18,8 +18,9 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "granite",
 		Kind:       model.Causal,
-		ModelTypes: []string{"granite"},
+		ModelTypes: []string{"granite", "granite4_vision_text"},
 		Packages: []model.Package{
+			{ModelType: "granite4_vision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
 			{ModelType: "granite_speech", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "language_model.model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
 			{ModelType: "granite_speech_plus", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "language_model.model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
 		},

@@ -13,12 +13,12 @@ import (
 //	dlogits [B,T,vocab_size] act
 //	-> dh [B,T,hidden_size] act
 //
-// Spec: specs/granite.toml:31 [fn.head].
+// Spec: specs/granite.toml:37 [fn.head].
 func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, dlogits gpu.Tensor) gpu.Tensor {
-	// grad of :35 scale l -> logits by=logit_scale
+	// grad of :41 scale l -> logits by=logit_scale
 	dl := kernels.ScaleGrad339fb3(r, dlogits, float32(m.LogitScale()))
 
-	// grad of :34 linear h -> l weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
+	// grad of :40 linear h -> l weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
 	dh := r.LinearGrad(w.LMHead, s.H, dl, gpu.Tensor{})
 	r.Free(s.H, dl)
 	return dh

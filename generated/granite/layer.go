@@ -35,29 +35,29 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/granite.toml:37 [fn.layer].
+// Spec: specs/granite.toml:43 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :40 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :41 @attention h cs -> a prefix=self_attn.
+	// :47 @attention h cs -> a prefix=self_attn.
 	a := m.attention(r, b, w.SelfAttn, &s.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :42 add_scaled x a -> x1 by=residual_multiplier
-	// :43 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :48 add_scaled x a -> x1 by=residual_multiplier
+	// :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1R, h1 := kernels.AddScaledRMSNorm966eba(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
 
-	// :44 @mlp h1 -> f prefix=mlp.
+	// :50 @mlp h1 -> f prefix=mlp.
 	f := m.mlp(r, b, w.MLP, &s.MLP, h1)
 	r.Free(h1)
 
-	// :45 add_scaled x1 f -> y by=residual_multiplier
+	// :51 add_scaled x1 f -> y by=residual_multiplier
 	y := kernels.AddScaled(r, x1, f, float32(m.ResidualMultiplier))
 	r.Free(f)
 	return y
@@ -69,25 +69,25 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/granite.toml:37 [fn.layer].
+// Spec: specs/granite.toml:43 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
-	// :40 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
-	// :41 @attention h cs -> a prefix=self_attn.
+	// :47 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
 	r.Free(h)
 
-	// :42 add_scaled x a -> x1 by=residual_multiplier
-	// :43 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// :48 add_scaled x a -> x1 by=residual_multiplier
+	// :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	x1, h1 := kernels.AddScaledRMSNorm32d0b7(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	r.Free(a)
 
-	// :44 @mlp h1 -> f prefix=mlp.
+	// :50 @mlp h1 -> f prefix=mlp.
 	f := m.mlpStep(r, b, w.MLP, h1)
 	r.Free(h1)
 
-	// :45 add_scaled x1 f -> y by=residual_multiplier
+	// :51 add_scaled x1 f -> y by=residual_multiplier
 	y := kernels.AddScaled(r, x1, f, float32(m.ResidualMultiplier))
 	r.Free(x1, f)
 	return y

@@ -13,33 +13,33 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/granite.toml:37 [fn.layer].
+// Spec: specs/granite.toml:43 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :45 add_scaled x1 f -> y by=residual_multiplier
+	// grad of :51 add_scaled x1 f -> y by=residual_multiplier
 	df := kernels.AddScaledGrad26f329(r, dy, float32(m.ResidualMultiplier))
 
-	// grad of :44 @mlp h1 -> f prefix=mlp.
+	// grad of :50 @mlp h1 -> f prefix=mlp.
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, df)
 	r.Free(df)
 
-	// grad of :43 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	// grad of :42 add_scaled x a -> x1 by=residual_multiplier
+	// grad of :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :48 add_scaled x a -> x1 by=residual_multiplier
 	dPostAttentionLayernormWeight, dx12, da := kernels.RMSNormGradAddAddScaledGrad480137(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
 	r.Free(dh1, s.H1R, s.X1)
 
-	// grad of :43 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
+	// grad of :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.PostAttentionLayernorm, dPostAttentionLayernormWeight)
 	r.Free(dPostAttentionLayernormWeight)
 
-	// grad of :41 @attention h cs -> a prefix=self_attn.
+	// grad of :47 @attention h cs -> a prefix=self_attn.
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, da)
 	r.Free(da)
 
-	// grad of :40 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
-	// grad of :40 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
+	// grad of :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	r.AddGrad(w.InputLayernorm, dInputLayernormWeight)
 	r.Free(dInputLayernormWeight)
 	return dx2

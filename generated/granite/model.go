@@ -35,20 +35,20 @@ func (c *Config) modelState(a *nn.StateAlloc) ModelState {
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/granite.toml:22 [fn.model].
+// Spec: specs/granite.toml:28 [fn.model].
 func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, tokens gpu.Tensor) gpu.Tensor {
 	s.Tokens = r.Retain(tokens)
-	// :25 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :31 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :26 scale e -> x0 by=embedding_multiplier
+	// :32 scale e -> x0 by=embedding_multiplier
 	x0 := kernels.Scale(r, e, float32(m.EmbeddingMultiplier))
 	r.Free(e)
 
-	// :27 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :33 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :28 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :34 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	s.Layer = make([]LayerSaved, m.NumHiddenLayers)
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
@@ -60,7 +60,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	s.Xn = xn
 	r.Free(x0, cs)
 
-	// :29 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :35 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
 	hR, h := kernels.RMSNorm(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	s.HR = hR
 	return h
@@ -71,19 +71,19 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 //	tokens [B,T] i32
 //	-> h [B,T,hidden_size] act
 //
-// Spec: specs/granite.toml:22 [fn.model].
+// Spec: specs/granite.toml:28 [fn.model].
 func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *ModelState, tokens gpu.Tensor) gpu.Tensor {
-	// :25 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
+	// :31 embed tokens -> e weight=model.embed_tokens.weight rows=vocab_size cols=hidden_size
 	e := r.Embed(w.EmbedTokens, tokens)
 
-	// :26 scale e -> x0 by=embedding_multiplier
+	// :32 scale e -> x0 by=embedding_multiplier
 	x0 := kernels.Scale(r, e, float32(m.EmbeddingMultiplier))
 	r.Free(e)
 
-	// :27 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :33 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :28 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
+	// :34 @layer x0 cs -> xn repeat=num_hidden_layers prefix=model.layers.{i}.
 	xn := r.Retain(x0)
 	for i := range m.NumHiddenLayers {
 		b := b.At(i)
@@ -93,7 +93,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	}
 	r.Free(x0, cs)
 
-	// :29 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
+	// :35 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
 	h := kernels.RMSNorm9d201e(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h

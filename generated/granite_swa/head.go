@@ -18,13 +18,13 @@ type HeadSaved struct {
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/granite.toml:31 [fn.head].
+// Spec: specs/granite.toml:37 [fn.head].
 func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, h gpu.Tensor) gpu.Tensor {
 	s.H = r.Retain(h)
-	// :34 linear h -> l weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
+	// :40 linear h -> l weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
 	l := r.Linear(w.LMHead, h)
 
-	// :35 scale l -> logits by=logit_scale
+	// :41 scale l -> logits by=logit_scale
 	logits := kernels.Scale(r, l, float32(m.LogitScale()))
 	r.Free(l)
 	return logits
@@ -35,12 +35,12 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 //	h [B,T,hidden_size] act
 //	-> logits [B,T,vocab_size] act
 //
-// Spec: specs/granite.toml:31 [fn.head].
+// Spec: specs/granite.toml:37 [fn.head].
 func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tensor) gpu.Tensor {
-	// :34 linear h -> l weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
+	// :40 linear h -> l weight=lm_head.weight out=vocab_size tied=model.embed_tokens.weight
 	l := r.Linear(w.LMHead, h)
 
-	// :35 scale l -> logits by=logit_scale
+	// :41 scale l -> logits by=logit_scale
 	logits := kernels.Scale(r, l, float32(m.LogitScale()))
 	r.Free(l)
 	return logits

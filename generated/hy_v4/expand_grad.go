@@ -14,21 +14,21 @@ import (
 //	-> dl [B,T,kv_lora_rank] act
 //	-> dk1 [B,T,1,head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:83 [fn.expand].
+// Spec: specs/deepseek_v3.toml:84 [fn.expand].
 func (m *Model) expandGrad(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, s *ExpandSaved, dk, dv gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :89 concat kn kr -> k
+	// grad of :90 concat kn kr -> k
 	dknParts := r.Split(dk, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.HeadDim}, Axis: []int{-1}})
 	dkn, dkr := dknParts[0], dknParts[1]
 
-	// grad of :88 expand k1 -> kr shape=B,S,num_attention_heads,head_dim
+	// grad of :89 expand k1 -> kr shape=B,S,num_attention_heads,head_dim
 	dk1 := r.SumBack(dkr, nn.SumBackAttrs{Like: []int{b.B, b.T, 1, m.HeadDim}})
 	r.Free(dkr)
 
-	// grad of :87 split kv -> kn v sizes=qk_nope_head_dim,v_head_dim
+	// grad of :88 split kv -> kn v sizes=qk_nope_head_dim,v_head_dim
 	dkv := r.Concat([]gpu.Tensor{dkn, dv}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dkn)
 
-	// grad of :86 linear l -> kv weight=kv_b_proj.weight heads=num_attention_heads out=qk_nope_head_dim+v_head_dim
+	// grad of :87 linear l -> kv weight=kv_b_proj.weight heads=num_attention_heads out=qk_nope_head_dim+v_head_dim
 	dl := r.LinearGrad(w.KVBProj, s.L, dkv, gpu.Tensor{})
 	r.Free(s.L, dkv)
 	return dl, dk1

@@ -19,21 +19,21 @@ type ExpandSaved struct {
 //	-> k [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //	-> v [B,T,num_attention_heads,v_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:83 [fn.expand].
+// Spec: specs/deepseek_v3.toml:84 [fn.expand].
 func (m *Model) expand(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, s *ExpandSaved, l, k1 gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.L = r.Retain(l)
-	// :86 linear l -> kv weight=kv_b_proj.weight heads=num_attention_heads out=qk_nope_head_dim+v_head_dim
+	// :87 linear l -> kv weight=kv_b_proj.weight heads=num_attention_heads out=qk_nope_head_dim+v_head_dim
 	kv := r.LinearHeads(w.KVBProj, l, m.NumAttentionHeads)
 
-	// :87 split kv -> kn v sizes=qk_nope_head_dim,v_head_dim
+	// :88 split kv -> kn v sizes=qk_nope_head_dim,v_head_dim
 	knParts := r.Split(kv, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.VHeadDim}, Axis: []int{-1}})
 	kn, v := knParts[0], knParts[1]
 	r.Free(kv)
 
-	// :88 expand k1 -> kr shape=B,S,num_attention_heads,head_dim
+	// :89 expand k1 -> kr shape=B,S,num_attention_heads,head_dim
 	kr := r.Expand(k1, nn.ExpandAttrs{Shape: []int{b.B, b.S, m.NumAttentionHeads, m.HeadDim}})
 
-	// :89 concat kn kr -> k
+	// :90 concat kn kr -> k
 	k := r.Concat([]gpu.Tensor{kn, kr}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(kn, kr)
 	return k, v
@@ -46,20 +46,20 @@ func (m *Model) expand(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, s *ExpandS
 //	-> k [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //	-> v [B,T,num_attention_heads,v_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:83 [fn.expand].
+// Spec: specs/deepseek_v3.toml:84 [fn.expand].
 func (m *Model) expandStep(r *nn.Recorder, b *nn.Batch, w *ExpandWeights, l, k1 gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :86 linear l -> kv weight=kv_b_proj.weight heads=num_attention_heads out=qk_nope_head_dim+v_head_dim
+	// :87 linear l -> kv weight=kv_b_proj.weight heads=num_attention_heads out=qk_nope_head_dim+v_head_dim
 	kv := r.LinearHeads(w.KVBProj, l, m.NumAttentionHeads)
 
-	// :87 split kv -> kn v sizes=qk_nope_head_dim,v_head_dim
+	// :88 split kv -> kn v sizes=qk_nope_head_dim,v_head_dim
 	knParts := r.Split(kv, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.VHeadDim}, Axis: []int{-1}})
 	kn, v := knParts[0], knParts[1]
 	r.Free(kv)
 
-	// :88 expand k1 -> kr shape=B,S,num_attention_heads,head_dim
+	// :89 expand k1 -> kr shape=B,S,num_attention_heads,head_dim
 	kr := r.Expand(k1, nn.ExpandAttrs{Shape: []int{b.B, b.S, m.NumAttentionHeads, m.HeadDim}})
 
-	// :89 concat kn kr -> k
+	// :90 concat kn kr -> k
 	k := r.Concat([]gpu.Tensor{kn, kr}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(kn, kr)
 	return k, v

@@ -12,9 +12,9 @@ import (
 //	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:67 [fn.q_full].
+// Spec: specs/deepseek_v3.toml:68 [fn.q_full].
 func (m *Model) qFullGrad(r *nn.Recorder, b *nn.Batch, w *QFullWeights, s *QFullSaved, dq gpu.Tensor) gpu.Tensor {
-	// grad of :70 linear x -> q weight=q_proj.weight heads=num_attention_heads out=qk_dim
+	// grad of :71 linear x -> q weight=q_proj.weight heads=num_attention_heads out=qk_dim
 	dx := r.LinearGrad(w.QProj, s.X, dq, gpu.Tensor{})
 	r.Free(s.X)
 	return dx

@@ -14,37 +14,37 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:43 [fn.attention].
+// Spec: specs/deepseek_v3.toml:44 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :53 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// grad of :54 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	da := r.LinearGrad(w.OProj, s.A, dy, gpu.Tensor{})
 
-	// grad of :52 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	dqs, dk, dv, _, _ := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 52})
+	// grad of :53 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
+	dqs, dk, dv, _, _ := r.AttendGrad(b, b, s.Qs, s.K, s.V, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 53})
 	r.Free(s.Qs, s.K, s.V, s.A, s.ALse, da)
 
-	// grad of :51 @expand ls ks -> k v
+	// grad of :52 @expand ls ks -> k v
 	dls, dks := m.expandGrad(r, b, w.Expand, &s.Expand, dk, dv)
 	r.Free(dk, dv)
 
-	// grad of :50 @latents x cs -> ls ks
+	// grad of :51 @latents x cs -> ls ks
 	dx := m.latentsGrad(r, b, w.Latents, &s.Latents, dls, dks)
 	r.Free(dls, dks)
 
-	// grad of :49 concat qn qp -> qs
+	// grad of :50 concat qn qp -> qs
 	dqnParts := r.Split(dqs, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.HeadDim}, Axis: []int{-1}})
 	dqn, dqp := dqnParts[0], dqnParts[1]
 	r.Free(dqs)
 
-	// grad of :48 rope qr cs -> qp interleaved=rope_pairs
+	// grad of :49 rope qr cs -> qp interleaved=rope_pairs
 	dqr := r.RotateBack(dqp, s.Cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(dqp, s.Cs)
 
-	// grad of :47 split q -> qn qr sizes=qk_nope_head_dim,head_dim
+	// grad of :48 split q -> qn qr sizes=qk_nope_head_dim,head_dim
 	dq := r.Concat([]gpu.Tensor{dqn, dqr}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dqn, dqr)
 
-	// grad of :46 @queries x -> q
+	// grad of :47 @queries x -> q
 	dx2 := m.queriesGrad(r, b, w.Queries, &s.Queries, dq)
 	r.Free(dq)
 

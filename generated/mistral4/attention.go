@@ -38,41 +38,41 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 //	cs [B,T,head_dim+qk_nope_head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:43 [fn.attention].
+// Spec: specs/deepseek_v3.toml:44 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.Cs = r.Retain(cs)
-	// :46 @queries x -> q
+	// :47 @queries x -> q
 	q := m.queries(r, b, w.Queries, &s.Queries, x)
 
-	// :47 split q -> qn qr sizes=qk_nope_head_dim,head_dim
+	// :48 split q -> qn qr sizes=qk_nope_head_dim,head_dim
 	qnParts := r.Split(q, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.HeadDim}, Axis: []int{-1}})
 	qn, qr := qnParts[0], qnParts[1]
 	r.Free(q)
 
-	// :48 rope qr cs -> qp interleaved=rope_pairs
+	// :49 rope qr cs -> qp interleaved=rope_pairs
 	qp := r.Rotate(qr, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(qr)
 
-	// :49 concat qn qp -> qs
+	// :50 concat qn qp -> qs
 	qs := r.Concat([]gpu.Tensor{qn, qp}, nn.ConcatAttrs{Axis: []int{-1}})
 	s.Qs = qs
 	r.Free(qn, qp)
 
-	// :50 @latents x cs -> ls ks
+	// :51 @latents x cs -> ls ks
 	ls, ks := m.latents(r, b, w.Latents, &s.Latents, x, cs)
 
-	// :51 @expand ls ks -> k v
+	// :52 @expand ls ks -> k v
 	k, v := m.expand(r, b, w.Expand, &s.Expand, ls, ks)
 	s.K = k
 	s.V = v
 	r.Free(ls, ks)
 
-	// :52 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 52})
+	// :53 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 53})
 	s.A = a
 	s.ALse = aLse
 
-	// :53 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// :54 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	return y
 }
@@ -83,36 +83,36 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	cs [B,T,head_dim+qk_nope_head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:43 [fn.attention].
+// Spec: specs/deepseek_v3.toml:44 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs gpu.Tensor) gpu.Tensor {
-	// :46 @queries x -> q
+	// :47 @queries x -> q
 	q := m.queriesStep(r, b, w.Queries, x)
 
-	// :47 split q -> qn qr sizes=qk_nope_head_dim,head_dim
+	// :48 split q -> qn qr sizes=qk_nope_head_dim,head_dim
 	qnParts := r.Split(q, nn.SplitAttrs{Sizes: []int{m.QkNopeHeadDim, m.HeadDim}, Axis: []int{-1}})
 	qn, qr := qnParts[0], qnParts[1]
 	r.Free(q)
 
-	// :48 rope qr cs -> qp interleaved=rope_pairs
+	// :49 rope qr cs -> qp interleaved=rope_pairs
 	qp := r.Rotate(qr, cs, nn.RopeAttrs{Interleaved: m.RopePairs()})
 	r.Free(qr)
 
-	// :49 concat qn qp -> qs
+	// :50 concat qn qp -> qs
 	qs := r.Concat([]gpu.Tensor{qn, qp}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(qn, qp)
 
-	// :50 @latents x cs -> ls ks
+	// :51 @latents x cs -> ls ks
 	ls, ks := m.latentsStep(r, b, w.Latents, &st.Latents, x, cs)
 
-	// :51 @expand ls ks -> k v
+	// :52 @expand ls ks -> k v
 	k, v := m.expandStep(r, b, w.Expand, ls, ks)
 	r.Free(ls, ks)
 
-	// :52 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 52})
+	// :53 attention qs k v -> a scale=mscale*mscale/sqrt(qk_dim) dropout=attention_dropout
+	a, aLse := r.Attend(b, b, qs, k, v, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.Mscale() * m.Mscale() / math.Sqrt(float64(m.QkDim()))), Causal: true, Dropout: float32(m.AttentionDropout), Key: 53})
 	r.Free(qs, k, v, aLse)
 
-	// :53 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
+	// :54 linear a -> y weight=o_proj.weight bias=o_proj.bias?attention_bias out=hidden_size
 	y := r.Linear(w.OProj, a)
 	r.Free(a)
 	return y

@@ -20,6 +20,8 @@ func Arch() *model.Arch {
 		Kind:       model.Causal,
 		ModelTypes: []string{"qwen2", "qwen2_vl_text", "qwen2_5_vl_text", "qwen2_5_omni_text"},
 		Packages: []model.Package{
+			{ModelType: "qwen2_5_omni", ConfigPath: "thinker_config.text_config", Rename: []model.Rename{{From: "model.", To: "thinker.model."}, {From: "lm_head.", To: "thinker.lm_head."}}},
+			{ModelType: "qwen2_5_omni_thinker", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model."}, {From: "model.", To: "thinker.model."}, {From: "lm_head.", To: "lm_head."}, {From: "lm_head.", To: "thinker.lm_head."}}},
 			{ModelType: "internvl", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
 			{ModelType: "llava_onevision", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},
 			{ModelType: "audioflamingo3", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "language_model.model."}, {From: "model.", To: "language_model.model.model."}, {From: "model.", To: "model.language_model."}, {From: "lm_head.", To: "language_model.lm_head."}, {From: "lm_head.", To: "lm_head."}}},

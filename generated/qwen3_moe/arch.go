@@ -18,8 +18,12 @@ func Arch() *model.Arch {
 	return &model.Arch{
 		Name:       "qwen3_moe",
 		Kind:       model.Causal,
-		ModelTypes: []string{"qwen3_moe"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		ModelTypes: []string{"qwen3_moe", "qwen3_omni_moe_text"},
+		Packages: []model.Package{
+			{ModelType: "qwen3_omni_moe", ConfigPath: "thinker_config.text_config", Rename: []model.Rename{{From: "model.", To: "thinker.model."}, {From: "lm_head.", To: "thinker.lm_head."}}},
+			{ModelType: "qwen3_omni_moe_thinker", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model."}, {From: "model.", To: "thinker.model."}, {From: "lm_head.", To: "lm_head."}, {From: "lm_head.", To: "thinker.lm_head."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

@@ -17,10 +17,10 @@ type QFullSaved struct {
 //	x [B,T,hidden_size] act
 //	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:67 [fn.q_full].
+// Spec: specs/deepseek_v3.toml:68 [fn.q_full].
 func (m *Model) qFull(r *nn.Recorder, b *nn.Batch, w *QFullWeights, s *QFullSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :70 linear x -> q weight=q_proj.weight heads=num_attention_heads out=qk_dim
+	// :71 linear x -> q weight=q_proj.weight heads=num_attention_heads out=qk_dim
 	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 	return q
 }
@@ -30,9 +30,9 @@ func (m *Model) qFull(r *nn.Recorder, b *nn.Batch, w *QFullWeights, s *QFullSave
 //	x [B,T,hidden_size] act
 //	-> q [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //
-// Spec: specs/deepseek_v3.toml:67 [fn.q_full].
+// Spec: specs/deepseek_v3.toml:68 [fn.q_full].
 func (m *Model) qFullStep(r *nn.Recorder, b *nn.Batch, w *QFullWeights, x gpu.Tensor) gpu.Tensor {
-	// :70 linear x -> q weight=q_proj.weight heads=num_attention_heads out=qk_dim
+	// :71 linear x -> q weight=q_proj.weight heads=num_attention_heads out=qk_dim
 	q := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 	return q
 }

@@ -12,9 +12,9 @@ import (
 //	dq [B,T,num_attention_heads,head_dim+qk_nope_head_dim] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/deepseek_v3.toml:55 [fn.queries].
+// Spec: specs/deepseek_v3.toml:56 [fn.queries].
 func (m *Model) queriesGrad(r *nn.Recorder, b *nn.Batch, w *QueriesWeights, s *QueriesSaved, dq gpu.Tensor) gpu.Tensor {
-	// grad of :58 @q_latent x -> q if=q_lora_rank>0 else=@q_full
+	// grad of :59 @q_latent x -> q if=q_lora_rank>0 else=@q_full
 	var dx gpu.Tensor
 	if m.QLoraRank > 0 {
 		dx = m.qLatentGrad(r, b, w.QLatent, &s.QLatent, dq)
