@@ -14,5 +14,14 @@ func Kernels() map[string]Func {
 		"attention":          attention,
 		"attention_grad":     attentionGrad,
 		"rope":               rope,
+
+		"causal_conv":            causalConv,
+		"causal_conv_grad":       causalConvGrad,
+		"linear_recurrence":      linearRecurrence,
+		"linear_recurrence_grad": linearRecurrenceGrad,
+		"delta_recurrence":       linearRecurrence,
+		"delta_recurrence_grad":  linearRecurrenceGrad,
+		"selective_scan":         selectiveScan,
+		"selective_scan_grad":    selectiveScanGrad,
 	}
 }
