@@ -90,6 +90,7 @@ import (
 	"github.com/vulcast/vulcast/generated/jamba"
 	"github.com/vulcast/vulcast/generated/jetmoe"
 	"github.com/vulcast/vulcast/generated/jina_embeddings_v3"
+	"github.com/vulcast/vulcast/generated/kimi_linear"
 	"github.com/vulcast/vulcast/generated/laguna"
 	"github.com/vulcast/vulcast/generated/layoutlm"
 	"github.com/vulcast/vulcast/generated/lfm2"
@@ -265,6 +266,7 @@ func All() []*model.Arch {
 		jamba.Arch(),
 		jetmoe.Arch(),
 		jina_embeddings_v3.Arch(),
+		kimi_linear.Arch(),
 		laguna.Arch(),
 		layoutlm.Arch(),
 		lfm2.Arch(),
