@@ -102,7 +102,7 @@ func TestHostile(t *testing.T) {
 			if !errors.As(err, &e) || e.Kind != KindLimit {
 				t.Errorf("error %v; want one of KindLimit", err)
 			}
-			if d := time.Since(start); d > 5*time.Second {
+			if d := time.Since(start); d > time.Minute { // minutes would be a hang; a loaded machine needs seconds
 				t.Errorf("took %v", d)
 			}
 		})

@@ -25,7 +25,7 @@ func chatCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "chat [flags] MODEL",
 		Short: "Talk with a model",
-		Long: `Talk with the package in the folder MODEL, through its chat template. Each line of standard input is a message; the
+		Long: `Talk with MODEL, the folder of a package or OWNER/REPO of the Hub, through its chat template. Each line of standard input is a message; the
 answer streams to standard output. An empty line is left out, "/clear" begins a new conversation, the end of the input ends
 the program. An interrupt ends the program.`,
 		Args: cobra.ExactArgs(1),
@@ -47,6 +47,10 @@ type talk struct {
 }
 
 func (a *app) chat(c *cobra.Command, f *chatFlags, dir string) error {
+	dir, err := modelFolder(c.Context(), c.ErrOrStderr(), dir)
+	if err != nil {
+		return err
+	}
 	templates, err := chatTemplates(dir, f.template)
 	if err != nil {
 		return err

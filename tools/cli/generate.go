@@ -158,7 +158,7 @@ func generateCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "generate [flags] MODEL [PROMPT]",
 		Short: "Continue a text",
-		Long: `Continue a text with the package in the folder MODEL. Without PROMPT, standard input is read.
+		Long: `Continue a text with MODEL, the folder of a package or OWNER/REPO of the Hub. Without PROMPT, standard input is read.
 
 The text streams to standard output; the speed goes to standard error. Several --prompt are continued at the same time and
 printed one after the other. What the flags leave open is as the package's generation_config.json says.`,
@@ -192,7 +192,11 @@ func (a *app) generate(c *cobra.Command, f *generateFlags, args []string) error 
 		}
 		prompts = []string{text}
 	}
-	ch, err := a.openChooser(c.Flags(), &f.samplingFlags, args[0])
+	dir, err := modelFolder(c.Context(), c.ErrOrStderr(), args[0])
+	if err != nil {
+		return err
+	}
+	ch, err := a.openChooser(c.Flags(), &f.samplingFlags, dir)
 	if err != nil {
 		return err
 	}

@@ -151,6 +151,13 @@ func (f *trainFlags) runFlags(c *cobra.Command) {
 
 // trainOrPrint reads the settings and does what the flags say.
 func (a *app) trainOrPrint(c *cobra.Command, f *trainFlags) error {
+	if f.model != "" {
+		dir, err := modelFolder(c.Context(), c.ErrOrStderr(), f.model)
+		if err != nil {
+			return err
+		}
+		f.model = dir
+	}
 	if f.resume && f.config == "" {
 		if f.out == "" {
 			return errors.New("--resume needs --out, the folder of the run")
