@@ -8,6 +8,7 @@ func structureSources() []Source {
 		{Name: "shift_index", Template: "shift_index.comp.tmpl"},
 		{Name: "token_positions", Template: "token_positions.comp.tmpl"},
 		{Name: "index_float", Template: "index_float.comp.tmpl"},
+		{Name: "block_segments", Template: "block_segments.comp.tmpl"},
 		{Name: "hide_padding", Template: "hide_padding.comp.tmpl"},
 		{Name: "masked_share", Template: "masked_share.comp.tmpl"},
 		{Name: "sum_two", Template: "sum_two.comp.tmpl"},

@@ -88,6 +88,9 @@ var coded = map[string]func(*Shaper) (shapes, shapes, error){
 		h, _ := s.Attr("heads")
 		return nil, shapes{{h}}, nil
 	},
+	"token_numbers": func(s *Shaper) (shapes, shapes, error) {
+		return nil, shapes{{ir.Atom("B"), ir.Atom("T"), ir.Const(1)}}, nil
+	},
 	"rope_table": func(s *Shaper) (shapes, shapes, error) {
 		d, _ := s.Attr("dim")
 		return nil, shapes{{ir.Atom("B"), ir.Atom("T"), d}}, nil

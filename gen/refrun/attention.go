@@ -12,7 +12,7 @@ type attentionArgs struct {
 	q, k, v, bias, sinks, slopes  *Array
 	scale, softcap                float64
 	causal                        bool
-	window                        int
+	window, ahead                 int
 	drop                          dropout
 	B, T, S, H, K, E, V, G, biasB int
 }
@@ -39,6 +39,9 @@ func newAttentionArgs(c *Call) (*attentionArgs, error) {
 	a.softcap, _ = c.Attr["softcap"].(float64)
 	a.causal, _ = c.Attr["causal"].(bool)
 	a.window, _ = c.Attr["window"].(int)
+	if a.ahead, _ = c.Attr["ahead"].(int); a.ahead == 0 {
+		a.ahead = a.window
+	}
 	a.drop = newDropout(c)
 	a.B, a.T, a.H, a.E = a.q.Shape[0], a.q.Shape[1], a.q.Shape[2], a.q.Shape[3]
 	a.S, a.K, a.V = a.k.Shape[1], a.k.Shape[2], a.v.Shape[3]
@@ -67,7 +70,7 @@ func (a *attentionArgs) seen(b, t, s int) bool {
 		yes = yes && s <= place
 	}
 	if a.window > 0 {
-		yes = yes && place-s < a.window && s-place < a.window
+		yes = yes && place-s < a.window && s-place < a.ahead
 	}
 	return yes
 }

@@ -11,6 +11,7 @@ type AttentionAttrs struct {
 	Scale   float32    // of q k^T
 	Causal  bool       // query t sees keys up to Base+t
 	Window  int        // > 0: and only those nearer than Window positions, on both sides unless causal
+	Ahead   int        // > 0: the window among later positions, where it is another
 	Softcap float32    // > 0: scaled products are bounded to softcap * tanh(x / softcap)
 	Chunk   int        // > 0: queries see the keys of their own chunk of this many positions; not beside a window
 	Chosen  gpu.Tensor // I32 [B T words]: bits of the keys that each query sees, from ChooseKeys; the zero Tensor means all
@@ -188,6 +189,7 @@ func (n *attentionCall) push(batch, groups, chunk int) []uint32 {
 		n.keep,
 		uint32(chunk),
 		math.Float32bits(n.boost),
+		uint32(n.ahead),
 	}
 }
 

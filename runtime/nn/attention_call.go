@@ -14,7 +14,8 @@ type attentionCall struct {
 	seg, keySeg, base      gpu.Tensor
 	slopes                 gpu.Tensor
 	flags                  uint32 // FLAGS of lib/attention.glsl
-	window, biasBatches    int
+	window, ahead          int
+	biasBatches            int
 	splits                 int
 	scale, softcap         float32
 	seed                   gpu.Tensor
@@ -135,6 +136,10 @@ func (n *attentionCall) bits(b *Batch, sinks gpu.Tensor, a AttentionAttrs) error
 		return fmt.Errorf("attention: a window of %d and chunks of %d: want one of them", a.Window, a.Chunk)
 	}
 	n.window = max(a.Window, a.Chunk, 0)
+	n.ahead = n.window
+	if a.Ahead > 0 {
+		n.ahead = a.Ahead
+	}
 	if want := []int{n.B, n.T, ceilDiv(n.S, 32)}; n.chosen.Shape != nil &&
 		(n.bias.Shape != nil || n.chosen.Type != gpu.I32 || !slices.Equal(n.chosen.Shape, want)) {
 		return fmt.Errorf("attention: chosen is %v, want I32 %v and no bias beside it", n.chosen, want)

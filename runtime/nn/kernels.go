@@ -35,7 +35,7 @@ type Kernels struct {
 	Elementary gpu.Kernel
 
 	// Rearrangements (structure.go).
-	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex, MaskedShare, TokenPositions, HidePadding gpu.Kernel
+	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex, MaskedShare, TokenPositions, HidePadding, BlockSegments gpu.Kernel
 
 	// Other mixers of tokens (mixers.go, relative_gather.go).
 	Dft, Unfold, RelativeGather gpu.Kernel

@@ -50,3 +50,14 @@ func (r *Recorder) LimitLength(b *Batch, x gpu.Tensor, a LimitLengthAttrs) gpu.T
 	}
 	return r.Retain(x)
 }
+
+// TokenNumbers returns the token ids as F32 [B, T, 1].
+func (r *Recorder) TokenNumbers(b *Batch) gpu.Tensor {
+	if r.Err() != nil {
+		return gpu.Tensor{}
+	}
+	y := r.Alloc(gpu.F32, b.B, b.T, 1)
+	lanes := r.linearLanes()
+	r.DispatchLinear(&r.K.IndexFloat, ceilDiv(y.Len(), lanes), []uint32{uint32(lanes)}, []uint32{uint32(y.Len())}, b.Tokens, y)
+	return y
+}
