@@ -9,6 +9,7 @@ type AttentionBothAttrs struct {
 	Window, Ahead           int
 	Open                    bool // the further keys are no tokens: none is padding
 	Block, Shift            int  // tokens see the first keys of their own block; the first block is shorter by Shift
+	Key                     uint32
 }
 
 // bothCall is the two attentions that an attention over both sets of keys consists of.
@@ -19,7 +20,7 @@ type bothCall struct {
 }
 
 // secondSet keeps the random numbers of the second set's dropout apart.
-const secondSet = 1 << 20
+const secondSet = 1 << 31
 
 func (r *Recorder) bothCall(b, more *Batch, q, ek gpu.Tensor, a AttentionBothAttrs) *bothCall {
 	first, keys := *b, *b
@@ -40,8 +41,8 @@ func (r *Recorder) bothCall(b, more *Batch, q, ek gpu.Tensor, a AttentionBothAtt
 		first.Seg, keys.KeySeg = c.blocks, c.blocks
 	}
 	c.attrs[0] = AttentionAttrs{Scale: a.Scale, Softcap: a.Softcap, Dropout: a.Dropout, Causal: a.Causal, Window: a.Window,
-		Ahead: a.Ahead}
-	c.attrs[1] = AttentionAttrs{Scale: a.Scale, Softcap: a.Softcap, Dropout: a.Dropout, Key: secondSet}
+		Ahead: a.Ahead, Key: a.Key}
+	c.attrs[1] = AttentionAttrs{Scale: a.Scale, Softcap: a.Softcap, Dropout: a.Dropout, Key: a.Key ^ secondSet}
 	return c
 }
 
