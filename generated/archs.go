@@ -137,6 +137,7 @@ import (
 	"github.com/vulcast/vulcast/generated/opt"
 	"github.com/vulcast/vulcast/generated/paddleocr_vl_text"
 	"github.com/vulcast/vulcast/generated/pegasus"
+	"github.com/vulcast/vulcast/generated/pegasus_x"
 	"github.com/vulcast/vulcast/generated/persimmon"
 	"github.com/vulcast/vulcast/generated/phi"
 	"github.com/vulcast/vulcast/generated/phi3"
@@ -164,6 +165,7 @@ import (
 	"github.com/vulcast/vulcast/generated/switch_transformers"
 	"github.com/vulcast/vulcast/generated/t5"
 	"github.com/vulcast/vulcast/generated/t5gemma"
+	"github.com/vulcast/vulcast/generated/t5gemma2"
 	"github.com/vulcast/vulcast/generated/tapas"
 	"github.com/vulcast/vulcast/generated/trocr"
 	"github.com/vulcast/vulcast/generated/umt5"
@@ -313,6 +315,7 @@ func All() []*model.Arch {
 		opt.Arch(),
 		paddleocr_vl_text.Arch(),
 		pegasus.Arch(),
+		pegasus_x.Arch(),
 		persimmon.Arch(),
 		phi.Arch(),
 		phi3.Arch(),
@@ -340,6 +343,7 @@ func All() []*model.Arch {
 		switch_transformers.Arch(),
 		t5.Arch(),
 		t5gemma.Arch(),
+		t5gemma2.Arch(),
 		tapas.Arch(),
 		trocr.Arch(),
 		umt5.Arch(),

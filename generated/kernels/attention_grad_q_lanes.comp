@@ -511,6 +511,7 @@ layout(push_constant) uniform Push {
     uint dropKey, keep;    // dropout: number of the op; weights kept of 65536
     uint chunk;            // dropout: index in the whole batch of the bound tensors' first row
     float boost;           // dropout: factor of kept weights
+    uint ahead;            // window among later positions, counting the query's own
 };
 
 uint workgroup() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; }
@@ -526,7 +527,7 @@ int keySegOf(uint b, uint s) { return KEYSEG ? keySeg[b * S + s] : 1; }
 bool seen(int t, int s, int qSeg, int kSeg) {
     bool yes = kSeg != 0 && (qSeg == 0 || qSeg == kSeg);
     if (CAUSAL) yes = yes && s <= t;
-    if (WINDOW) yes = yes && t - s < int(window) && s - t < int(window);
+    if (WINDOW) yes = yes && t - s < int(window) && s - t < int(ahead);
     if (CHUNKS) yes = yes && t / int(window) == s / int(window);
     return yes;
 }
@@ -537,7 +538,7 @@ uvec2 keyRange(int first, int last) {
     if (CAUSAL) to = min(to, last + 1);
     if (WINDOW) {
         from = max(from, first - int(window) + 1);
-        to = min(to, last + int(window));
+        to = min(to, last + int(ahead));
     }
     if (CHUNKS) {
         from = max(from, first / int(window) * int(window));
@@ -551,7 +552,7 @@ uvec2 queryRange(int first, int last, int base) {
     int from = 0, to = int(T);
     if (CAUSAL) from = max(from, first - base);
     if (WINDOW) {
-        from = max(from, first - int(window) + 1 - base);
+        from = max(from, first - int(ahead) + 1 - base);
         to = min(to, last + int(window) - base);
     }
     if (CHUNKS) {

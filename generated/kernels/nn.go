@@ -94,6 +94,8 @@ var (
 	codeTokenPositions string
 	//go:embed index_float.spv
 	codeIndexFloat string
+	//go:embed block_segments.spv
+	codeBlockSegments string
 	//go:embed hide_padding.spv
 	codeHidePadding string
 	//go:embed masked_share.spv
@@ -202,6 +204,7 @@ var NN = nn.Kernels{
 	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
 	TokenPositions:       gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
 	IndexFloat:           gpu.Kernel{Name: "index_float", Code: codeIndexFloat},
+	BlockSegments:        gpu.Kernel{Name: "block_segments", Code: codeBlockSegments},
 	HidePadding:          gpu.Kernel{Name: "hide_padding", Code: codeHidePadding},
 	MaskedShare:          gpu.Kernel{Name: "masked_share", Code: codeMaskedShare},
 	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
