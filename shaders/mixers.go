@@ -5,6 +5,8 @@ func mixerSources() []Source {
 	return []Source{
 		{Name: "dft", Template: "dft.comp.tmpl"},
 		{Name: "unfold", Template: "unfold.comp.tmpl"},
+		{Name: "depthwise_conv", Template: "depthwise_conv.comp.tmpl"},
+		{Name: "angle_power", Template: "angle_power.comp.tmpl"},
 		{Name: "relative_gather", Template: "relative_gather.comp.tmpl"},
 	}
 }

@@ -38,7 +38,7 @@ type Kernels struct {
 	StridedCopy, StridedSum, SumTwo, Dropout, ShiftIndex, MaskedShare, TokenPositions, HidePadding, BlockSegments gpu.Kernel
 
 	// Other mixers of tokens (mixers.go, relative_gather.go).
-	Dft, Unfold, RelativeGather gpu.Kernel
+	Dft, Unfold, RelativeGather, DepthwiseConv, AnglePower gpu.Kernel
 
 	// Relative positions (relative.go).
 	RelativeBias, RelativeDiagonals, RelativeBiasGrad gpu.Kernel
