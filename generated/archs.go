@@ -15,6 +15,7 @@ import (
 	"github.com/vulcast/vulcast/generated/bart"
 	"github.com/vulcast/vulcast/generated/bert"
 	"github.com/vulcast/vulcast/generated/bert_generation"
+	"github.com/vulcast/vulcast/generated/big_bird"
 	"github.com/vulcast/vulcast/generated/bigbird_pegasus"
 	"github.com/vulcast/vulcast/generated/biogpt"
 	"github.com/vulcast/vulcast/generated/bitnet"
@@ -26,6 +27,7 @@ import (
 	"github.com/vulcast/vulcast/generated/cohere2"
 	"github.com/vulcast/vulcast/generated/cohere2_moe"
 	"github.com/vulcast/vulcast/generated/cohere_compass_text"
+	"github.com/vulcast/vulcast/generated/convbert"
 	"github.com/vulcast/vulcast/generated/cwm"
 	"github.com/vulcast/vulcast/generated/dbrx"
 	"github.com/vulcast/vulcast/generated/deberta"
@@ -98,6 +100,7 @@ import (
 	"github.com/vulcast/vulcast/generated/llama"
 	"github.com/vulcast/vulcast/generated/llama4_text"
 	"github.com/vulcast/vulcast/generated/longcat_flash"
+	"github.com/vulcast/vulcast/generated/longformer"
 	"github.com/vulcast/vulcast/generated/longt5"
 	"github.com/vulcast/vulcast/generated/luke"
 	"github.com/vulcast/vulcast/generated/m2m_100"
@@ -121,6 +124,7 @@ import (
 	"github.com/vulcast/vulcast/generated/modernbert_decoder"
 	"github.com/vulcast/vulcast/generated/mpnet"
 	"github.com/vulcast/vulcast/generated/mpt"
+	"github.com/vulcast/vulcast/generated/mra"
 	"github.com/vulcast/vulcast/generated/mt5"
 	"github.com/vulcast/vulcast/generated/mvp"
 	"github.com/vulcast/vulcast/generated/nanochat"
@@ -128,6 +132,7 @@ import (
 	"github.com/vulcast/vulcast/generated/nemotron_h"
 	"github.com/vulcast/vulcast/generated/nllb_moe"
 	"github.com/vulcast/vulcast/generated/nomic_bert"
+	"github.com/vulcast/vulcast/generated/nystromformer"
 	"github.com/vulcast/vulcast/generated/olmo"
 	"github.com/vulcast/vulcast/generated/olmo2"
 	"github.com/vulcast/vulcast/generated/olmo3"
@@ -174,6 +179,7 @@ import (
 	"github.com/vulcast/vulcast/generated/xlm"
 	"github.com/vulcast/vulcast/generated/xlm_roberta_xl"
 	"github.com/vulcast/vulcast/generated/xmod"
+	"github.com/vulcast/vulcast/generated/yoso"
 	"github.com/vulcast/vulcast/generated/youtu"
 	"github.com/vulcast/vulcast/generated/zamba"
 	"github.com/vulcast/vulcast/runtime/model"
@@ -193,6 +199,7 @@ func All() []*model.Arch {
 		bart.Arch(),
 		bert.Arch(),
 		bert_generation.Arch(),
+		big_bird.Arch(),
 		bigbird_pegasus.Arch(),
 		biogpt.Arch(),
 		bitnet.Arch(),
@@ -204,6 +211,7 @@ func All() []*model.Arch {
 		cohere2.Arch(),
 		cohere2_moe.Arch(),
 		cohere_compass_text.Arch(),
+		convbert.Arch(),
 		cwm.Arch(),
 		dbrx.Arch(),
 		deberta.Arch(),
@@ -276,6 +284,7 @@ func All() []*model.Arch {
 		llama.Arch(),
 		llama4_text.Arch(),
 		longcat_flash.Arch(),
+		longformer.Arch(),
 		longt5.Arch(),
 		luke.Arch(),
 		m2m_100.Arch(),
@@ -299,6 +308,7 @@ func All() []*model.Arch {
 		modernbert_decoder.Arch(),
 		mpnet.Arch(),
 		mpt.Arch(),
+		mra.Arch(),
 		mt5.Arch(),
 		mvp.Arch(),
 		nanochat.Arch(),
@@ -306,6 +316,7 @@ func All() []*model.Arch {
 		nemotron_h.Arch(),
 		nllb_moe.Arch(),
 		nomic_bert.Arch(),
+		nystromformer.Arch(),
 		olmo.Arch(),
 		olmo2.Arch(),
 		olmo3.Arch(),
@@ -352,6 +363,7 @@ func All() []*model.Arch {
 		xlm.Arch(),
 		xlm_roberta_xl.Arch(),
 		xmod.Arch(),
+		yoso.Arch(),
 		youtu.Arch(),
 		zamba.Arch(),
 	}

@@ -156,6 +156,10 @@ var (
 	codeDft string
 	//go:embed unfold.spv
 	codeUnfold string
+	//go:embed depthwise_conv.spv
+	codeDepthwiseConv string
+	//go:embed angle_power.spv
+	codeAnglePower string
 	//go:embed relative_gather.spv
 	codeRelativeGather string
 )
@@ -235,5 +239,7 @@ var NN = nn.Kernels{
 	RowDot:               gpu.Kernel{Name: "row_dot", Code: codeRowDot},
 	Dft:                  gpu.Kernel{Name: "dft", Code: codeDft},
 	Unfold:               gpu.Kernel{Name: "unfold", Code: codeUnfold},
+	DepthwiseConv:        gpu.Kernel{Name: "depthwise_conv", Code: codeDepthwiseConv},
+	AnglePower:           gpu.Kernel{Name: "angle_power", Code: codeAnglePower},
 	RelativeGather:       gpu.Kernel{Name: "relative_gather", Code: codeRelativeGather},
 }
