@@ -40,6 +40,10 @@ func (r *Recorder) columnLanes(n int) int {
 	return max(s, min(ceilDiv(n, s)*s, 64/s*s))
 }
 
+// unrolled: loops over so long a column have a constant length, so that it stays in registers. CPU drivers would spend
+// seconds on compiling them.
+func (r *Recorder) unrolled(n int) bool { return !r.info().IsCPU && n <= 128 }
+
 // maxTrips bounds the iterations of one invocation: CPU drivers stop loops silently after 65,535.
 const maxTrips = 50000
 
@@ -65,7 +69,7 @@ func (c *recurrence) forward(s pass, from, to int, before, after, y, rest gpu.Te
 	lanes := c.r.columnLanes(s.p)
 	c.r.Dispatch(&c.r.K.Recurrence, [3]int{ceilDiv(s.p, lanes), c.h, c.b.B},
 		[]uint32{uint32(lanes), uint32(ceilDiv(s.n, 4)), s.decay, flag(s.delta), flag(s.scaled), flag(before.Valid()), flag(after.Valid()),
-			flag(s.n%4 == 0)},
+			flag(s.n%4 == 0), flag(c.r.unrolled(s.n))},
 		words(c.b.T, from, to, c.h, s.hk, s.hv, s.n, s.p, c.m), s.q, s.k, s.v, c.g, c.beta, c.b.Seg, before, after, y, rest)
 }
 

@@ -49,7 +49,8 @@ func (c *recurrence) backValues(dy gpu.Tensor) (du, dv gpu.Tensor) {
 	step := c.stepFor(2*ceilDiv(c.n, 4) + 2)
 	c.spansBack(step, func(from, to int) {
 		r.Dispatch(&r.K.RecurrenceBackValues, [3]int{ceilDiv(c.p, c.lanesP), c.h, c.b.B},
-			[]uint32{uint32(c.lanesP), uint32(ceilDiv(c.n, 4)), flag(c.m > 1), flag(c.delta), flag(to < c.b.T), flag(c.n%4 == 0)},
+			[]uint32{uint32(c.lanesP), uint32(ceilDiv(c.n, 4)), flag(c.m > 1), flag(c.delta), flag(to < c.b.T), flag(c.n%4 == 0),
+				flag(r.unrolled(c.n))},
 			words(c.b.T, from, to, c.h, c.hk, c.n, c.p, c.m), c.q, c.k, dy, c.g, c.beta, c.b.Seg, state, du, dv)
 	})
 	r.Free(state)
@@ -90,7 +91,8 @@ func (c *recurrence) backKeys(u, du, dy gpu.Tensor) (dq, dk, dg gpu.Tensor) {
 	scratch, state := r.Alloc(gpu.F32, step, size), r.Alloc(gpu.F32, size)
 	c.spansBack(step, func(from, to int) {
 		r.Dispatch(&r.K.RecurrenceBackKeys, [3]int{ceilDiv(c.n, c.lanesN), c.h, c.b.B},
-			[]uint32{uint32(c.lanesN), uint32(ceilDiv(c.p, 4)), flag(c.m > 1), flag(c.delta), flag(to < T), flag(c.p%4 == 0)},
+			[]uint32{uint32(c.lanesN), uint32(ceilDiv(c.p, 4)), flag(c.m > 1), flag(c.delta), flag(to < T), flag(c.p%4 == 0),
+				flag(r.unrolled(c.p))},
 			words(T, from, to, c.h, c.hk, c.n, c.p, size), c.q, c.k, u, du, dy, c.g, c.beta, c.b.Seg,
 			borders[from/step], scratch, state, dk, dg)
 		r.Free(borders[from/step])

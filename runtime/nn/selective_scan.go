@@ -64,7 +64,8 @@ func (s *selectiveScan) step(loops int) int {
 func (s *selectiveScan) forward(from, to int, before, after, y gpu.Tensor) {
 	lanes := s.r.columnLanes(s.ch)
 	s.r.Dispatch(&s.r.K.SelectiveScan, [3]int{ceilDiv(s.ch, lanes), s.groups, s.t.B},
-		[]uint32{uint32(lanes), uint32(ceilDiv(s.n, 4)), flag(before.Valid()), flag(after.Valid()), flag(y.Valid()), flag(s.n%4 == 0)},
+		[]uint32{uint32(lanes), uint32(ceilDiv(s.n, 4)), flag(before.Valid()), flag(after.Valid()), flag(y.Valid()), flag(s.n%4 == 0),
+			flag(s.r.unrolled(s.n))},
 		words(s.t.T, from, to, s.groups, s.ch, s.n), s.x, s.dt, s.a, s.b, s.c, s.t.Seg, before, after, y)
 }
 
@@ -87,7 +88,7 @@ func (r *Recorder) SelectiveScanGrad(t *Batch, x, dt, a, b, c, dy gpu.Tensor) (d
 	for from := (t.T - 1) / step * step; from >= 0; from -= step {
 		to := min(from+step, t.T)
 		r.Dispatch(&r.K.SelectiveScanGrad, [3]int{parts, s.groups, t.B},
-			[]uint32{uint32(lanes), uint32(ceilDiv(s.n, 4)), flag(to < t.T), flag(s.n%4 == 0)},
+			[]uint32{uint32(lanes), uint32(ceilDiv(s.n, 4)), flag(to < t.T), flag(s.n%4 == 0), flag(r.unrolled(s.n))},
 			words(t.T, from, to, s.groups, s.ch, s.n, size), x, dt, a, b, c, dy, t.Seg, borders[from/step], scratch, state, rates,
 			dx, ddt, keys, queries)
 		r.Free(borders[from/step])
