@@ -19,6 +19,7 @@ layout(constant_id = 4) const bool SCALED = false;
 layout(constant_id = 5) const bool BEFORE = false;  // else the state starts at zero
 layout(constant_id = 6) const bool AFTER = false;
 layout(constant_id = 7) const bool WHOLE = false;   // N is a multiple of four
+layout(constant_id = 8) const bool FIXED = false;   // loops over a column have a constant length
 layout(push_constant) uniform Push { uint T, from, to, H, HK, HV, N, P, M; };
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -467,6 +468,7 @@ layout(binding = 6, std430) readonly buffer BeforeBlock { float before[]; };
 layout(binding = 7, std430) writeonly buffer AfterBlock { float after[]; };
 layout(binding = 8, std430) writeonly buffer YBlock { float y[]; };
 layout(binding = 9, std430) writeonly buffer RestBlock { float rest[]; };
+#define QUADS (FIXED ? N4 : (N + 3) / 4)
 // Loads and sums of recurrences. A state is [loop, lane]: an invocation owns one column of the lane dimension and loops over the
 // other in quads; past the end of a loop dimension that is no multiple of four the operands read as zero.
 bool starts(uint row, uint t) { // of a packed sequence: the state before it does not count
@@ -500,7 +502,7 @@ void main() {
     if (p >= P) return;
     const uint base = (b * H + h) * N * P + p;
     vec4 s[N4];
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         s[i] = vec4(0.0);
         if (BEFORE) [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) s[i][c] = before[base + (4 * i + c) * P];
     }
@@ -511,7 +513,7 @@ void main() {
         float u = v((row * HV + h * HV / H) * P + p);
         const float w = SCALED ? beta(row * H + h) : 1.0;
         vec4 past = vec4(0.0), known = vec4(0.0), now = vec4(0.0); // q . a S, k . a S, q . k
-        for (uint i = 0; i < N4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             const vec4 key = w * kAt(keys, i), query = qAt(keys, i);
             s[i] *= DECAY == 1 ? a * expQuad(gAt(decays, i)) : a;
             past = fma(query, s[i], past);
@@ -523,12 +525,12 @@ void main() {
             u -= total(known);
             rest[(row * H + h) * P + p] = u;
             u *= beta(row * H + h);
-            for (uint i = 0; i < N4; i++) s[i] = fma(kAt(keys, i), vec4(u), s[i]);
+            for (uint i = 0; i < QUADS; i++) s[i] = fma(kAt(keys, i), vec4(u), s[i]);
         }
         y[(row * H + h) * P + p] = total(past) + total(now) * u;
     }
     if (!AFTER) return;
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) after[base + (4 * i + c) * P] = s[i][c];
     }
 }

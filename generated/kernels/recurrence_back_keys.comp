@@ -17,6 +17,7 @@ layout(constant_id = 2) const uint DECAY = 0;       // 0: one a head, 1: one a r
 layout(constant_id = 3) const bool DELTA = false;
 layout(constant_id = 4) const bool BEFORE = false;  // a later chunk left its D
 layout(constant_id = 5) const bool WHOLE = false;   // P is a multiple of four
+layout(constant_id = 6) const bool FIXED = false;   // loops over a column have a constant length
 layout(push_constant) uniform Push { uint T, from, to, H, HK, K, N, size; }; // N: length of a loop (P), K: lanes (N)
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -518,6 +519,7 @@ layout(binding = 9, std430) buffer ScratchBlock { float scratch[]; };
 layout(binding = 10, std430) buffer StateBlock { float state[]; };
 layout(binding = 11, std430) writeonly buffer DkBlock { float dk[]; };
 layout(binding = 12, std430) writeonly buffer DgBlock { float dg[]; };
+#define QUADS (FIXED ? P4 : (N + 3) / 4)
 // Loads and sums of recurrences. A state is [loop, lane]: an invocation owns one column of the lane dimension and loops over the
 // other in quads; past the end of a loop dimension that is no multiple of four the operands read as zero.
 bool starts(uint row, uint t) { // of a packed sequence: the state before it does not count
@@ -555,7 +557,7 @@ void main() {
     if (n >= K) return;
     const uint base = (b * H + h) * N * K + n;
     vec4 s[P4];
-    for (uint i = 0; i < P4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         s[i] = vec4(0.0);
         [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) s[i][c] = first[base + (4 * i + c) * K];
     }
@@ -563,13 +565,13 @@ void main() {
         const uint row = b * T + t, at = (t - from) * size + base, values = (row * H + h) * N;
         const float a = decay(row, t, h, n);
         const float key = k((row * HK + h * HK / H) * K + n), w = DELTA ? beta(row * H + h) : 1.0;
-        for (uint i = 0; i < P4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) scratch[at + (4 * i + c) * K] = s[i][c];
             s[i] *= a;
             s[i] = fma(w * uAt(values, i), vec4(key), s[i]);
         }
     }
-    for (uint i = 0; i < P4; i++) { // from here on s is D
+    for (uint i = 0; i < QUADS; i++) { // from here on s is D
         s[i] = vec4(0.0);
         if (BEFORE) [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) s[i][c] = state[base + (4 * i + c) * K];
     }
@@ -578,7 +580,7 @@ void main() {
         const uint own = (row * H + h) * N, lane = (row * HK + h * HK / H) * K + n;
         const float a = decay(row, t, h, n), key = k(lane), query = q(lane), w = DELTA ? beta(row * H + h) : 1.0;
         vec4 keys = vec4(0.0), now = vec4(0.0), decays = vec4(0.0);
-        for (uint i = 0; i < P4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             vec4 r = vec4(0.0);
             [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) r[c] = a * scratch[at + (4 * i + c) * K];
             const vec4 value = uAt(values, i), dvalue = dyAt(own, i);
@@ -597,7 +599,7 @@ void main() {
         dk[put] = w * (total(keys) + total(now) * query);
         dg[put] = total(decays);
     }
-    for (uint i = 0; i < P4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) state[base + (4 * i + c) * K] = s[i][c];
     }
 }

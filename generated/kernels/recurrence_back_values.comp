@@ -15,6 +15,7 @@ layout(constant_id = 2) const uint DECAY = 0;       // 0: one a head, 1: one a r
 layout(constant_id = 3) const bool DELTA = false;
 layout(constant_id = 4) const bool BEFORE = false;  // a later chunk left its D
 layout(constant_id = 5) const bool WHOLE = false;
+layout(constant_id = 6) const bool FIXED = false;   // loops over a column have a constant length
 layout(push_constant) uniform Push { uint T, from, to, H, HK, N, P, M; };
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -462,6 +463,7 @@ layout(binding = 5, std430) readonly buffer SegBlock { int seg[]; };
 layout(binding = 6, std430) buffer StateBlock { float state[]; };
 layout(binding = 7, std430) writeonly buffer DuBlock { float du[]; };
 layout(binding = 8, std430) writeonly buffer DvBlock { float dv[]; };
+#define QUADS (FIXED ? N4 : (N + 3) / 4)
 // Loads and sums of recurrences. A state is [loop, lane]: an invocation owns one column of the lane dimension and loops over the
 // other in quads; past the end of a loop dimension that is no multiple of four the operands read as zero.
 bool starts(uint row, uint t) { // of a packed sequence: the state before it does not count
@@ -495,7 +497,7 @@ void main() {
     if (p >= P) return;
     const uint base = (b * H + h) * N * P + p;
     vec4 d[N4];
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         d[i] = vec4(0.0);
         if (BEFORE) [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) d[i][c] = state[base + (4 * i + c) * P];
     }
@@ -504,7 +506,7 @@ void main() {
         const uint at = (row * H + h) * P + p;
         const float w = dy(at);
         vec4 later = vec4(0.0), now = vec4(0.0); // k . D of later tokens, k . q
-        for (uint i = 0; i < N4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             const vec4 key = kAt(keys, i), query = qAt(keys, i);
             later = fma(key, d[i], later);
             now = fma(key, query, now);
@@ -516,12 +518,12 @@ void main() {
         dv[at] = v;
         vec4 a = vec4(DECAY == 1 ? 1.0 : exp_(g(decays)));
         if (starts(row, t)) a = vec4(0.0);
-        for (uint i = 0; i < N4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             if (DELTA) d[i] = fma(kAt(keys, i), vec4(-v), d[i]);
             d[i] *= DECAY == 1 ? a * expQuad(gAt(decays, i)) : a;
         }
     }
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         [[unroll]] for (uint c = 0; c < 4; c++) if (4 * i + c < N) state[base + (4 * i + c) * P] = d[i][c];
     }
 }

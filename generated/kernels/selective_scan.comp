@@ -15,6 +15,7 @@ layout(constant_id = 2) const bool BEFORE = false;  // else the states start at 
 layout(constant_id = 3) const bool AFTER = false;
 layout(constant_id = 4) const bool OUT = true;      // y is wanted
 layout(constant_id = 5) const bool WHOLE = false;   // N is a multiple of four
+layout(constant_id = 6) const bool FIXED = false;   // loops over a column have a constant length
 layout(push_constant) uniform Push { uint T, from, to, G, C, N; };
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -462,6 +463,7 @@ layout(binding = 5, std430) readonly buffer SegBlock { int seg[]; };
 layout(binding = 6, std430) readonly buffer BeforeBlock { float before[]; };
 layout(binding = 7, std430) writeonly buffer AfterBlock { float after[]; };
 layout(binding = 8, std430) writeonly buffer YBlock { float y[]; };
+#define QUADS (FIXED ? N4 : (N + 3) / 4)
 // Loads and sums of recurrences. A state is [loop, lane]: an invocation owns one column of the lane dimension and loops over the
 // other in quads; past the end of a loop dimension that is no multiple of four the operands read as zero.
 bool starts(uint row, uint t) { // of a packed sequence: the state before it does not count
@@ -495,7 +497,7 @@ void main() {
     if (d >= C) return;
     const uint base = (r * G + g) * N * C + d;
     vec4 h[N4], rate[N4];
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         h[i] = vec4(0.0);
         rate[i] = aAt((g * C + d) * N, i);
         if (BEFORE) [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) h[i][k] = before[base + (4 * i + k) * C];
@@ -504,7 +506,7 @@ void main() {
         const uint row = r * T + t, at = (row * G + g) * C + d, keys = (row * G + g) * N;
         const float step = dt(at), u = step * x(at), keep = starts(row, t) ? 0.0 : 1.0;
         vec4 past = vec4(0.0), now = vec4(0.0);
-        for (uint i = 0; i < N4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             const vec4 key = bAt(keys, i), query = cAt(keys, i);
             h[i] *= keep * expQuad(step * rate[i]);
             past = fma(query, h[i], past);
@@ -514,7 +516,7 @@ void main() {
         if (OUT) y[at] = total(past) + total(now) * u;
     }
     if (!AFTER) return;
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) after[base + (4 * i + k) * C] = h[i][k];
     }
 }

@@ -18,6 +18,7 @@ layout(local_size_x_id = 0) in;
 layout(constant_id = 1) const uint N4 = 1;
 layout(constant_id = 2) const bool BEFORE = false;  // a later chunk left its D and da
 layout(constant_id = 3) const bool WHOLE = false;
+layout(constant_id = 4) const bool FIXED = false;   // loops over a column have a constant length
 layout(push_constant) uniform Push { uint T, from, to, G, C, N, size; };
 
 // Storage types: 0 f32, 1 bf16, 2 f16. Everything is computed in f32; 16-bit values live in pairs in 32-bit words,
@@ -496,6 +497,7 @@ layout(binding = 11, std430) writeonly buffer DxBlock { float dx[]; };
 layout(binding = 12, std430) writeonly buffer DdtBlock { float ddt[]; };
 layout(binding = 13, std430) writeonly buffer DbBlock { float db[]; };
 layout(binding = 14, std430) writeonly buffer DcBlock { float dc[]; };
+#define QUADS (FIXED ? N4 : (N + 3) / 4)
 // Loads and sums of recurrences. A state is [loop, lane]: an invocation owns one column of the lane dimension and loops over the
 // other in quads; past the end of a loop dimension that is no multiple of four the operands read as zero.
 bool starts(uint row, uint t) { // of a packed sequence: the state before it does not count
@@ -529,7 +531,7 @@ void main() {
     const bool real = d0 < C;        // lanes past the end add zero to the sums
     const uint d = min(d0, C - 1), base = (r * G + g) * N * C + d, rates = (r * G * C + g * C + d) * N;
     vec4 h[N4], rate[N4], sum[N4];
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         h[i] = vec4(0.0);
         rate[i] = aAt((g * C + d) * N, i);
         [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) h[i][k] = first[base + (4 * i + k) * C];
@@ -537,13 +539,13 @@ void main() {
     for (uint t = from; t < to; t++) {
         const uint row = r * T + t, at = (row * G + g) * C + d, keys = (row * G + g) * N, put = (t - from) * size + base;
         const float step = dt(at), u = step * x(at), keep = starts(row, t) ? 0.0 : 1.0;
-        for (uint i = 0; i < N4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             if (real) [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) scratch[put + (4 * i + k) * C] = h[i][k];
             h[i] *= keep * expQuad(step * rate[i]);
             h[i] = fma(bAt(keys, i), vec4(u), h[i]);
         }
     }
-    for (uint i = 0; i < N4; i++) { // from here on h is D
+    for (uint i = 0; i < QUADS; i++) { // from here on h is D
         h[i] = sum[i] = vec4(0.0);
         if (BEFORE) [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) {
             h[i][k] = state[base + (4 * i + k) * C];
@@ -555,7 +557,7 @@ void main() {
         const float step = dt(at), value = x(at), w = dy(at), keep = starts(row, t) ? 0.0 : 1.0;
         const uint part = gl_WorkGroupID.x * gl_NumWorkGroups.z * T * G * N + keys;
         vec4 inward = vec4(0.0), decays = vec4(0.0);
-        for (uint i = 0; i < N4; i++) {
+        for (uint i = 0; i < QUADS; i++) {
             const vec4 key = bAt(keys, i), e = keep * expQuad(step * rate[i]);
             vec4 past = vec4(0.0);
             [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) past[k] = e[k] * scratch[put + (4 * i + k) * C];
@@ -577,7 +579,7 @@ void main() {
         ddt[at] = fma(value, total(inward), total(decays));
     }
     if (!real) return;
-    for (uint i = 0; i < N4; i++) {
+    for (uint i = 0; i < QUADS; i++) {
         [[unroll]] for (uint k = 0; k < 4; k++) if (4 * i + k < N) {
             state[base + (4 * i + k) * C] = h[i][k];
             da[rates + 4 * i + k] = sum[i][k];
