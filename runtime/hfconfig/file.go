@@ -185,10 +185,13 @@ func (f *File) find(key string) *node {
 	return n
 }
 
-// nested follows a path of keys.
+// nested follows a path of keys; * is the first member of an object, of those that are alike.
 func (f *File) nested(path []string) *node {
 	n := f.root
 	for i, key := range path {
+		if key == "*" && n != nil && len(n.members) > 0 {
+			key = n.members[0].key
+		}
 		if n = n.get(key); n != nil && i == 0 {
 			f.doc.read[f.path+key] = true
 		}

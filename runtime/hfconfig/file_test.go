@@ -93,6 +93,14 @@ func TestSubOver(t *testing.T) {
 	}
 }
 
+func TestFirstOfAlike(t *testing.T) {
+	f := mustParse(t, `{"layers": {"3": {"n": 1}, "5": {"n": 1}}, "none": {}}`)
+	got := []any{f.Int("layers.*.n"), f.Has("none.*.n"), f.Has("gone.*.n"), f.Has("layers.*.m")}
+	if diff := cmp.Diff([]any{1, false, false, false}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestFixed(t *testing.T) {
 	f := mustParse(t, `{"n": 1, "m": 2}`).Fixed(mustParse(t, `{"n": 3, "new": true}`))
 	got := []any{f.Int("n"), f.Int("m"), f.Bool("new")}
