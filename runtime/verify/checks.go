@@ -208,7 +208,9 @@ func (r *run) largestParameter() (float64, error) {
 		if projected && len(v) > 0 {
 			v = v[:1]
 		}
-		top = max(top, largest(v))
+		if l := largest(v); !math.IsInf(l, 0) { // some towers keep infinite limits
+			top = max(top, l)
+		}
 	}
 	return top, nil
 }
