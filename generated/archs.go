@@ -59,6 +59,8 @@ import (
 	"github.com/vulcast/vulcast/generated/gemma"
 	"github.com/vulcast/vulcast/generated/gemma2"
 	"github.com/vulcast/vulcast/generated/gemma3_text"
+	"github.com/vulcast/vulcast/generated/gemma4_text"
+	"github.com/vulcast/vulcast/generated/gemma4_unified_text"
 	"github.com/vulcast/vulcast/generated/glm"
 	"github.com/vulcast/vulcast/generated/glm4"
 	"github.com/vulcast/vulcast/generated/glm4_moe"
@@ -243,6 +245,8 @@ func All() []*model.Arch {
 		gemma.Arch(),
 		gemma2.Arch(),
 		gemma3_text.Arch(),
+		gemma4_text.Arch(),
+		gemma4_unified_text.Arch(),
 		glm.Arch(),
 		glm4.Arch(),
 		glm4_moe.Arch(),
