@@ -125,7 +125,8 @@ func Active(f *ir.Func, table ops.Table) map[*ir.Value]bool {
 				continue
 			}
 			for j, in := range n.In {
-				if in != nil && (active[in] || in.Param != nil) && !undifferentiable(o, j) {
+				passed := i < len(n.Else) && n.Else[i] == in // when the guard is false
+				if in != nil && (active[in] || in.Param != nil) && (passed || !undifferentiable(o, j)) {
 					active[v] = true
 				}
 			}

@@ -27,6 +27,9 @@ func (w *walker) node(n *ir.Node) {
 	for _, d := range o.D {
 		switch {
 		case d.None:
+			for _, name := range d.Inputs {
+				w.blocked(n, n.In[o.Input(name)])
+			}
 		case d.Expr != nil:
 			if p, ok := w.formula(n, o, d); ok {
 				formulas = append(formulas, p)
@@ -36,6 +39,22 @@ func (w *walker) node(n *ir.Node) {
 		}
 	}
 	w.formulaNode(n, o, formulas)
+}
+
+// blocked gives an input through which n sends no gradient that of the output when the guard is false: it is the
+// output then.
+func (w *walker) blocked(n *ir.Node, in *ir.Value) {
+	if n.Guard == nil || !w.wants(in) {
+		return
+	}
+	e := w.elseGrad(n, in)
+	if e == nil {
+		return
+	}
+	g := &ir.Node{Op: "zeros", Out: []*ir.Value{w.value("d"+in.Name, in)}, Of: n, Guard: n.Guard, Else: []*ir.Value{e},
+		Attrs: []ir.Attr{{Key: "like", Type: "dims", Word: dims(in.Shape)}}}
+	w.emit(g)
+	w.contribute(in, g.Out[0], g)
 }
 
 // pending is a derivative formula of one input, waiting to be put into the node's backward formula node.
@@ -284,6 +303,12 @@ func (w *walker) call(n *ir.Node) {
 	c.Grad = true
 	c.Ins, c.Outs = nil, nil
 	fn := c.Cases[0].Fn
+	if !slices.Contains(fn.ActiveOut, true) {
+		for _, in := range n.In {
+			w.blocked(n, in)
+		}
+		return
+	}
 	g := &ir.Node{Op: n.Op + "_grad", Call: &c, Of: n, Guard: n.Guard}
 	for i, v := range n.Out {
 		if fn.ActiveOut[i] {
