@@ -10,27 +10,26 @@ import (
 
 // RoundSaved is what [fn.round] keeps for its backward pass.
 type RoundSaved struct {
+	LModule FirstSaved
 	Low     []LowSaved
-	Low2    []LowSaved
 	HModule StackSaved
 }
 
 // RoundState is what [fn.round] keeps between decoding steps.
 type RoundState struct {
+	LModule FirstState
 	Low     []LowState
-	Low2    []LowState
 	HModule StackState
 }
 
 func (c *Config) roundState(a *nn.StateAlloc, i int) RoundState {
 	var st RoundState
-	st.Low = make([]LowState, c.LCycles-c.Learning(i))
-	for j := range c.LCycles - c.Learning(i) {
-		st.Low[j] = c.lowState(a)
+	if c.Learning(i) < c.LCycles {
+		st.LModule = c.firstState(a, i)
 	}
-	st.Low2 = make([]LowState, c.Learning(i))
+	st.Low = make([]LowState, c.Learning(i))
 	for j := range c.Learning(i) {
-		st.Low2[j] = c.lowState(a)
+		st.Low[j] = c.lowState(a)
 	}
 	st.HModule = c.stackState(a)
 	return st
@@ -46,40 +45,29 @@ func (c *Config) roundState(a *nn.StateAlloc, i int) RoundState {
 //
 // Spec: specs/hrm_text.toml:34 [fn.round].
 func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSaved, i int, high, low, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :37 @low low high cs -> l0 repeat=L_cycles-learning index=j prefix=L_module.
-	s.Low = make([]LowSaved, m.LCycles-m.Learning(i))
-	l0 := r.Retain(low)
-	for j := range m.LCycles - m.Learning(i) {
-		b := b.At(j)
-		nextL0 := m.low(r, b, w.Low[j], &s.Low[j], l0, high, cs)
-		r.Free(l0)
-		l0 = nextL0
-	}
-
-	// :38 detach l0 -> l1 if=learning<L_cycles
+	// :37 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
 	var l1 gpu.Tensor
 	if m.Learning(i) < m.LCycles {
-		l1 = kernels.Detach(r, l0)
+		l1 = m.first(r, b, w.LModule, &s.LModule, i, low, high, cs)
 	} else {
-		l1 = r.Retain(l0)
+		l1 = r.Retain(low)
 	}
-	r.Free(l0)
 
-	// :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
-	s.Low2 = make([]LowSaved, m.Learning(i))
+	// :38 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
+	s.Low = make([]LowSaved, m.Learning(i))
 	l := r.Retain(l1)
 	for j := range m.Learning(i) {
 		b := b.At(j)
-		nextL := m.low(r, b, w.Low2[j], &s.Low2[j], l, high, cs)
+		nextL := m.low(r, b, w.Low[j], &s.Low[j], l, high, cs)
 		r.Free(l)
 		l = nextL
 	}
 	r.Free(l1)
 
-	// :40 add high l -> x
+	// :39 add high l -> x
 	x := kernels.Add(r, high, l)
 
-	// :41 @stack x cs -> h prefix=H_module.
+	// :40 @stack x cs -> h prefix=H_module.
 	h := m.stack(r, b, w.HModule, &s.HModule, x, cs)
 	r.Free(x)
 	return h, l
@@ -95,38 +83,28 @@ func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSave
 //
 // Spec: specs/hrm_text.toml:34 [fn.round].
 func (m *Model) roundStep(r *nn.Recorder, b *nn.Batch, w *RoundWeights, st *RoundState, i int, high, low, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :37 @low low high cs -> l0 repeat=L_cycles-learning index=j prefix=L_module.
-	l0 := r.Retain(low)
-	for j := range m.LCycles - m.Learning(i) {
-		b := b.At(j)
-		nextL0 := m.lowStep(r, b, w.Low[j], &st.Low[j], l0, high, cs)
-		r.Free(l0)
-		l0 = nextL0
-	}
-
-	// :38 detach l0 -> l1 if=learning<L_cycles
+	// :37 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
 	var l1 gpu.Tensor
 	if m.Learning(i) < m.LCycles {
-		l1 = kernels.Detach(r, l0)
+		l1 = m.firstStep(r, b, w.LModule, &st.LModule, i, low, high, cs)
 	} else {
-		l1 = r.Retain(l0)
+		l1 = r.Retain(low)
 	}
-	r.Free(l0)
 
-	// :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
+	// :38 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
 	l := r.Retain(l1)
 	for j := range m.Learning(i) {
 		b := b.At(j)
-		nextL := m.lowStep(r, b, w.Low2[j], &st.Low2[j], l, high, cs)
+		nextL := m.lowStep(r, b, w.Low[j], &st.Low[j], l, high, cs)
 		r.Free(l)
 		l = nextL
 	}
 	r.Free(l1)
 
-	// :40 add high l -> x
+	// :39 add high l -> x
 	x := kernels.Add(r, high, l)
 
-	// :41 @stack x cs -> h prefix=H_module.
+	// :40 @stack x cs -> h prefix=H_module.
 	h := m.stackStep(r, b, w.HModule, &st.HModule, x, cs)
 	r.Free(x)
 	return h, l

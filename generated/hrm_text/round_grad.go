@@ -17,26 +17,33 @@ import (
 //
 // Spec: specs/hrm_text.toml:34 [fn.round].
 func (m *Model) roundGrad(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSaved, i int, dh, dl gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :41 @stack x cs -> h prefix=H_module.
+	// grad of :40 @stack x cs -> h prefix=H_module.
 	dx := m.stackGrad(r, b, w.HModule, &s.HModule, dh)
 
 	dl2 := kernels.Add(r, dl, dx)
 
-	// grad of :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
+	// grad of :38 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
 	dl1 := r.Retain(dl2)
 	var dhigh gpu.Tensor
 	for j := m.Learning(i) - 1; j >= 0; j-- {
 		b := b.At(j)
-		nextDl1, nextDhigh := m.lowGrad(r, b, w.Low2[j], &s.Low2[j], dl1)
+		nextDl1, nextDhigh := m.lowGrad(r, b, w.Low[j], &s.Low[j], dl1)
 		r.Free(dl1)
 		dl1 = nextDl1
 		dhigh = r.SumInto(dhigh, nextDhigh)
 	}
-	r.Free(dl2, dl1)
+	r.Free(dl2)
 
 	dhigh2 := kernels.AddAc19c1(r, dx, dhigh)
 	r.Free(dx, dhigh)
 
-	dlow := r.Zeros(b.B, b.T, m.HiddenSize)
+	// grad of :37 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
+	var dlow gpu.Tensor
+	if m.Learning(i) < m.LCycles {
+		dlow = r.Zeros(b.B, b.T, m.HiddenSize)
+	} else {
+		dlow = r.Retain(dl1)
+	}
+	r.Free(dl1)
 	return dhigh2, dlow
 }

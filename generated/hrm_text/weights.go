@@ -71,22 +71,35 @@ func (c *Config) lowWeights(b *nn.Builder) *LowWeights {
 	return w
 }
 
+// FirstWeights are the tensors of [fn.first] in checkpoint order.
+type FirstWeights struct {
+	Low []*LowWeights
+}
+
+func (c *Config) firstWeights(b *nn.Builder, i int) *FirstWeights {
+	w := &FirstWeights{}
+	w.Low = make([]*LowWeights, c.LCycles-c.Learning(i))
+	for j := range c.LCycles - c.Learning(i) {
+		w.Low[j] = c.lowWeights(b)
+	}
+	return w
+}
+
 // RoundWeights are the tensors of [fn.round] in checkpoint order.
 type RoundWeights struct {
+	LModule *FirstWeights
 	Low     []*LowWeights
-	Low2    []*LowWeights
 	HModule *StackWeights
 }
 
 func (c *Config) roundWeights(b *nn.Builder, i int) *RoundWeights {
 	w := &RoundWeights{}
-	w.Low = make([]*LowWeights, c.LCycles-c.Learning(i))
-	for j := range c.LCycles - c.Learning(i) {
-		w.Low[j] = c.lowWeights(b.In("L_module."))
+	if c.Learning(i) < c.LCycles {
+		w.LModule = c.firstWeights(b.In("L_module."), i)
 	}
-	w.Low2 = make([]*LowWeights, c.Learning(i))
+	w.Low = make([]*LowWeights, c.Learning(i))
 	for j := range c.Learning(i) {
-		w.Low2[j] = c.lowWeights(b.In("L_module."))
+		w.Low[j] = c.lowWeights(b.In("L_module."))
 	}
 	w.HModule = c.stackWeights(b.In("H_module."))
 	return w
