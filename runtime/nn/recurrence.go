@@ -5,12 +5,12 @@ import "github.com/vulcast/vulcast/runtime/gpu"
 // A recurrence is what the recurrence kernels need to know: q, k [B, T, HK, N], v [B, T, H, P], log decays g [B, T, H, 1 or N]
 // and, for the delta rule, beta [B, T, H]. The state of a head is N x P.
 type recurrence struct {
-	r                      *Recorder
-	b                      *Batch
-	q, k, v, g, beta       gpu.Tensor
-	h, hk, n, p, m         int
-	delta                  bool
-	lanesP, lanesN, chunks int
+	r                *Recorder
+	b                *Batch
+	q, k, v, g, beta gpu.Tensor
+	h, hk, n, p, m   int
+	delta            bool
+	lanesP, lanesN   int
 }
 
 func (r *Recorder) recurrence(b *Batch, q, k, v, g, beta gpu.Tensor) *recurrence {

@@ -1,12 +1,16 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The limits, in lines.
 const (
 	goFileLimit   = 500
 	functionLimit = 70
 	specLimit     = 150
+	tableLimit    = 200 // specs/ops
 	templateLimit = 300
 	readmeLimit   = 250
 )
@@ -27,7 +31,12 @@ func judge(files []file) []string {
 				complain("%s: Go file of %d lines, limit %d: split it by idea", f.path, f.lines, goFileLimit)
 			}
 		case spec:
-			if f.lines > specLimit && f.reason == "" {
+			switch {
+			case strings.HasPrefix(f.path, "specs/ops/"):
+				if f.lines > tableLimit {
+					complain("%s: op table of %d lines, limit %d: split it by kind", f.path, f.lines, tableLimit)
+				}
+			case f.lines > specLimit && f.reason == "":
 				complain("%s: spec of %d lines, limit %d: shorten it with extends, "+
 					"or say \"Long because ...\" in its head comment", f.path, f.lines, specLimit)
 			}
