@@ -12,12 +12,12 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:101 [fn.group_router].
+// Spec: specs/base/moe.toml:102 [fn.group_router].
 func (m *Model) groupRouterGrad(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :105 @choose p c -> w index
+	// grad of :106 @choose p c -> w index
 	dp := m.chooseGrad(r, b, &s.Choose, dw)
 
-	// grad of :104 @scores x -> p c
+	// grad of :105 @scores x -> p c
 	dx := m.scoresGrad(r, b, w.Scores, &s.Scores, dp)
 	r.Free(dp)
 	return dx

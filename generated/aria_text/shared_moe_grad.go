@@ -13,15 +13,15 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx5 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:68 [fn.shared_moe].
+// Spec: specs/base/moe.toml:69 [fn.shared_moe].
 func (m *Model) sharedMoEGrad(r *nn.Recorder, b *nn.Batch, w *SharedMoEWeights, s *SharedMoESaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :73 @shared x -> s prefix=shared_experts.
+	// grad of :74 @shared x -> s prefix=shared_experts.
 	dx := m.sharedGrad(r, b, w.SharedExperts, &s.SharedExperts, dy)
 
-	// grad of :72 @routed x w index -> r
+	// grad of :73 @routed x w index -> r
 	dx2, dw := m.routedGrad(r, b, w.Routed, &s.Routed, dy)
 
-	// grad of :71 @router x -> w index
+	// grad of :72 @router x -> w index
 	dx4 := m.routerGrad(r, b, w.Router, &s.Router, dw)
 	r.Free(dw)
 

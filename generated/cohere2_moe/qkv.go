@@ -24,21 +24,21 @@ type QKVSaved struct {
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/base/moe.toml:40 [fn.qkv].
+// Spec: specs/base/moe.toml:41 [fn.qkv].
 func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :43 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :44 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 	s.Q0 = q0
 
-	// :44 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :45 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 	s.K0 = k0
 
-	// :45 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :46 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
-	// :46 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
+	// :47 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
 	var qR, q gpu.Tensor
 	if m.QkNorm() {
 		qR, q = kernels.RMSNorm(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
@@ -47,7 +47,7 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 	}
 	s.QR = qR
 
-	// :47 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
+	// :48 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
 	var kR, k gpu.Tensor
 	if m.QkNorm() {
 		kR, k = kernels.RMSNorm(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
@@ -65,18 +65,18 @@ func (m *Model) qkv(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, x g
 //	-> k [B,T,num_key_value_heads,head_dim] act
 //	-> v [B,T,num_key_value_heads,head_dim] act
 //
-// Spec: specs/base/moe.toml:40 [fn.qkv].
+// Spec: specs/base/moe.toml:41 [fn.qkv].
 func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :43 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// :44 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
-	// :44 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :45 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	k0 := r.LinearHeads(w.KProj, x, m.NumKeyValueHeads)
 
-	// :45 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// :46 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
-	// :46 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
+	// :47 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
 	var q gpu.Tensor
 	if m.QkNorm() {
 		q = kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
@@ -85,7 +85,7 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor
 	}
 	r.Free(q0)
 
-	// :47 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
+	// :48 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
 	var k gpu.Tensor
 	if m.QkNorm() {
 		k = kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))

@@ -20,19 +20,19 @@ type SharedMoESaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:68 [fn.shared_moe].
+// Spec: specs/base/moe.toml:69 [fn.shared_moe].
 func (m *Model) sharedMoE(r *nn.Recorder, b *nn.Batch, w *SharedMoEWeights, s *SharedMoESaved, x gpu.Tensor) gpu.Tensor {
-	// :71 @router x -> w index
+	// :72 @router x -> w index
 	w_, index := m.router(r, b, w.Router, &s.Router, x)
 
-	// :72 @routed x w index -> r
+	// :73 @routed x w index -> r
 	r_ := m.routed(r, b, w.Routed, &s.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :73 @shared x -> s prefix=shared_experts.
+	// :74 @shared x -> s prefix=shared_experts.
 	s_ := m.shared(r, b, w.SharedExperts, &s.SharedExperts, x)
 
-	// :74 add r s -> y
+	// :75 add r s -> y
 	y := kernels.Add(r, r_, s_)
 	r.Free(r_, s_)
 	return y
@@ -43,19 +43,19 @@ func (m *Model) sharedMoE(r *nn.Recorder, b *nn.Batch, w *SharedMoEWeights, s *S
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:68 [fn.shared_moe].
+// Spec: specs/base/moe.toml:69 [fn.shared_moe].
 func (m *Model) sharedMoEStep(r *nn.Recorder, b *nn.Batch, w *SharedMoEWeights, x gpu.Tensor) gpu.Tensor {
-	// :71 @router x -> w index
+	// :72 @router x -> w index
 	w_, index := m.routerStep(r, b, w.Router, x)
 
-	// :72 @routed x w index -> r
+	// :73 @routed x w index -> r
 	r_ := m.routedStep(r, b, w.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :73 @shared x -> s prefix=shared_experts.
+	// :74 @shared x -> s prefix=shared_experts.
 	s_ := m.sharedStep(r, b, w.SharedExperts, x)
 
-	// :74 add r s -> y
+	// :75 add r s -> y
 	y := kernels.Add(r, r_, s_)
 	r.Free(r_, s_)
 	return y

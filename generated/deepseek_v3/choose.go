@@ -22,9 +22,9 @@ type ChooseSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:114 [fn.choose].
+// Spec: specs/base/moe.toml:115 [fn.choose].
 func (m *Model) choose(r *nn.Recorder, b *nn.Batch, s *ChooseSaved, p, c_ gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :117 group_limit c -> l groups=n_group keep=topk_group best=group_best zero=group_zero if=limited
+	// :118 group_limit c -> l groups=n_group keep=topk_group best=group_best zero=group_zero if=limited
 	var l gpu.Tensor
 	if m.Limited() {
 		l = r.GroupLimit(c_, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: m.GroupBest(), Zero: m.GroupZero()})
@@ -32,15 +32,15 @@ func (m *Model) choose(r *nn.Recorder, b *nn.Batch, s *ChooseSaved, p, c_ gpu.Te
 		l = r.Retain(c_)
 	}
 
-	// :118 topk l -> index k=num_experts_per_tok
+	// :119 topk l -> index k=num_experts_per_tok
 	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	s.Index = r.Retain(index)
 	r.Free(l)
 
-	// :119 gather_last p index -> v
+	// :120 gather_last p index -> v
 	v := r.GatherLast(p, index)
 
-	// :120 norm_sum v -> n eps=1e-20 if=renormed
+	// :121 norm_sum v -> n eps=1e-20 if=renormed
 	var nZ, n gpu.Tensor
 	if m.Renormed() {
 		nZ, n = kernels.NormSum(r, v, 1e-20)
@@ -51,7 +51,7 @@ func (m *Model) choose(r *nn.Recorder, b *nn.Batch, s *ChooseSaved, p, c_ gpu.Te
 	s.N = n
 	r.Free(v)
 
-	// :121 scale n -> w by=routed_scaling_factor
+	// :122 scale n -> w by=routed_scaling_factor
 	w_ := kernels.Scale(r, n, float32(m.RoutedScalingFactor))
 	return w_, index
 }
@@ -63,9 +63,9 @@ func (m *Model) choose(r *nn.Recorder, b *nn.Batch, s *ChooseSaved, p, c_ gpu.Te
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:114 [fn.choose].
+// Spec: specs/base/moe.toml:115 [fn.choose].
 func (m *Model) chooseStep(r *nn.Recorder, b *nn.Batch, p, c_ gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :117 group_limit c -> l groups=n_group keep=topk_group best=group_best zero=group_zero if=limited
+	// :118 group_limit c -> l groups=n_group keep=topk_group best=group_best zero=group_zero if=limited
 	var l gpu.Tensor
 	if m.Limited() {
 		l = r.GroupLimit(c_, nn.GroupLimitAttrs{Groups: m.NGroup, Keep: m.TopkGroup, Best: m.GroupBest(), Zero: m.GroupZero()})
@@ -73,14 +73,14 @@ func (m *Model) chooseStep(r *nn.Recorder, b *nn.Batch, p, c_ gpu.Tensor) (gpu.T
 		l = r.Retain(c_)
 	}
 
-	// :118 topk l -> index k=num_experts_per_tok
+	// :119 topk l -> index k=num_experts_per_tok
 	index := r.TopK(l, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	r.Free(l)
 
-	// :119 gather_last p index -> v
+	// :120 gather_last p index -> v
 	v := r.GatherLast(p, index)
 
-	// :120 norm_sum v -> n eps=1e-20 if=renormed
+	// :121 norm_sum v -> n eps=1e-20 if=renormed
 	var n gpu.Tensor
 	if m.Renormed() {
 		n = kernels.NormSum3be083(r, v, 1e-20)
@@ -89,7 +89,7 @@ func (m *Model) chooseStep(r *nn.Recorder, b *nn.Batch, p, c_ gpu.Tensor) (gpu.T
 	}
 	r.Free(v)
 
-	// :121 scale n -> w by=routed_scaling_factor
+	// :122 scale n -> w by=routed_scaling_factor
 	w_ := kernels.Scale(r, n, float32(m.RoutedScalingFactor))
 	r.Free(n)
 	return w_, index

@@ -21,22 +21,22 @@ type DenseSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:54 [fn.dense].
+// Spec: specs/base/moe.toml:55 [fn.dense].
 func (m *Model) dense(r *nn.Recorder, b *nn.Batch, w *DenseWeights, s *DenseSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :57 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=dense_size
+	// :58 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=dense_size
 	g_ := r.Linear(w.GateProj, x)
 	s.G = g_
 
-	// :58 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=dense_size
+	// :59 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=dense_size
 	u := r.Linear(w.UpProj, x)
 	s.U = u
 
-	// :59 glu g u -> p fn=hidden_act
+	// :60 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :60 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// :61 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	return y
 }
@@ -46,19 +46,19 @@ func (m *Model) dense(r *nn.Recorder, b *nn.Batch, w *DenseWeights, s *DenseSave
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:54 [fn.dense].
+// Spec: specs/base/moe.toml:55 [fn.dense].
 func (m *Model) denseStep(r *nn.Recorder, b *nn.Batch, w *DenseWeights, x gpu.Tensor) gpu.Tensor {
-	// :57 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=dense_size
+	// :58 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=dense_size
 	g_ := r.Linear(w.GateProj, x)
 
-	// :58 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=dense_size
+	// :59 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=dense_size
 	u := r.Linear(w.UpProj, x)
 
-	// :59 glu g u -> p fn=hidden_act
+	// :60 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :60 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// :61 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	r.Free(p)
 	return y

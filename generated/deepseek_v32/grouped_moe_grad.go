@@ -13,15 +13,15 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx5 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:76 [fn.grouped_moe].
+// Spec: specs/base/moe.toml:77 [fn.grouped_moe].
 func (m *Model) groupedMoEGrad(r *nn.Recorder, b *nn.Batch, w *GroupedMoEWeights, s *GroupedMoESaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :81 @shared x -> s prefix=shared_experts.
+	// grad of :82 @shared x -> s prefix=shared_experts.
 	dx := m.sharedGrad(r, b, w.SharedExperts, &s.SharedExperts, dy)
 
-	// grad of :80 @routed x w index -> r
+	// grad of :81 @routed x w index -> r
 	dx2, dw := m.routedGrad(r, b, w.Routed, &s.Routed, dy)
 
-	// grad of :79 @group_router x -> w index
+	// grad of :80 @group_router x -> w index
 	dx4 := m.groupRouterGrad(r, b, w.GroupRouter, &s.GroupRouter, dw)
 	r.Free(dw)
 

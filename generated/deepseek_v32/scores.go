@@ -20,14 +20,14 @@ type ScoresSaved struct {
 //	-> p [B,T,num_local_experts] act
 //	-> c_ [B,T,num_local_experts] act
 //
-// Spec: specs/base/moe.toml:107 [fn.scores].
+// Spec: specs/base/moe.toml:108 [fn.scores].
 func (m *Model) scores(r *nn.Recorder, b *nn.Batch, w *ScoresWeights, s *ScoresSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :110 linear x -> logits weight=gate.weight out=num_local_experts
+	// :111 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :111 sigmoid logits -> p
-	// :112 bias p -> c weight=gate.e_score_correction_bias
+	// :112 sigmoid logits -> p
+	// :113 bias p -> c weight=gate.e_score_correction_bias
 	p, c_ := kernels.SigmoidBias3b705a(r, logits, w.EScoreCorrectionBias.Value)
 	s.P = r.Retain(p)
 	r.Free(logits)
@@ -40,13 +40,13 @@ func (m *Model) scores(r *nn.Recorder, b *nn.Batch, w *ScoresWeights, s *ScoresS
 //	-> p [B,T,num_local_experts] act
 //	-> c_ [B,T,num_local_experts] act
 //
-// Spec: specs/base/moe.toml:107 [fn.scores].
+// Spec: specs/base/moe.toml:108 [fn.scores].
 func (m *Model) scoresStep(r *nn.Recorder, b *nn.Batch, w *ScoresWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :110 linear x -> logits weight=gate.weight out=num_local_experts
+	// :111 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :111 sigmoid logits -> p
-	// :112 bias p -> c weight=gate.e_score_correction_bias
+	// :112 sigmoid logits -> p
+	// :113 bias p -> c weight=gate.e_score_correction_bias
 	p, c_ := kernels.SigmoidBias3b705a(r, logits, w.EScoreCorrectionBias.Value)
 	r.Free(logits)
 	return p, c_

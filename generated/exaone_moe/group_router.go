@@ -19,12 +19,12 @@ type GroupRouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:101 [fn.group_router].
+// Spec: specs/base/moe.toml:102 [fn.group_router].
 func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, s *GroupRouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :104 @scores x -> p c
+	// :105 @scores x -> p c
 	p, c_ := m.scores(r, b, w.Scores, &s.Scores, x)
 
-	// :105 @choose p c -> w index
+	// :106 @choose p c -> w index
 	w_, index := m.choose(r, b, &s.Choose, p, c_)
 	r.Free(p, c_)
 	return w_, index
@@ -36,12 +36,12 @@ func (m *Model) groupRouter(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, 
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:101 [fn.group_router].
+// Spec: specs/base/moe.toml:102 [fn.group_router].
 func (m *Model) groupRouterStep(r *nn.Recorder, b *nn.Batch, w *GroupRouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :104 @scores x -> p c
+	// :105 @scores x -> p c
 	p, c_ := m.scoresStep(r, b, w.Scores, x)
 
-	// :105 @choose p c -> w index
+	// :106 @choose p c -> w index
 	w_, index := m.chooseStep(r, b, p, c_)
 	r.Free(p, c_)
 	return w_, index

@@ -21,18 +21,18 @@ type RouterSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:94 [fn.router].
+// Spec: specs/base/moe.toml:95 [fn.router].
 func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :97 linear x -> logits weight=gate.weight out=num_local_experts
+	// :98 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :98 softmax logits -> p
+	// :99 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	s.P = p
 	r.Free(logits)
 
-	// :99 @choose p p -> w index
+	// :100 @choose p p -> w index
 	w_, index := m.choose(r, b, &s.Choose, p, p)
 	return w_, index
 }
@@ -43,16 +43,16 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:94 [fn.router].
+// Spec: specs/base/moe.toml:95 [fn.router].
 func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :97 linear x -> logits weight=gate.weight out=num_local_experts
+	// :98 linear x -> logits weight=gate.weight out=num_local_experts
 	logits := r.Linear(w.Gate, x)
 
-	// :98 softmax logits -> p
+	// :99 softmax logits -> p
 	p := kernels.SoftmaxAb6b9b(r, logits)
 	r.Free(logits)
 
-	// :99 @choose p p -> w index
+	// :100 @choose p p -> w index
 	w_, index := m.chooseStep(r, b, p, p)
 	r.Free(p)
 	return w_, index

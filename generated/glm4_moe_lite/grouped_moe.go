@@ -20,19 +20,19 @@ type GroupedMoESaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:76 [fn.grouped_moe].
+// Spec: specs/base/moe.toml:77 [fn.grouped_moe].
 func (m *Model) groupedMoE(r *nn.Recorder, b *nn.Batch, w *GroupedMoEWeights, s *GroupedMoESaved, x gpu.Tensor) gpu.Tensor {
-	// :79 @group_router x -> w index
+	// :80 @group_router x -> w index
 	w_, index := m.groupRouter(r, b, w.GroupRouter, &s.GroupRouter, x)
 
-	// :80 @routed x w index -> r
+	// :81 @routed x w index -> r
 	r_ := m.routed(r, b, w.Routed, &s.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :81 @shared x -> s prefix=shared_experts.
+	// :82 @shared x -> s prefix=shared_experts.
 	s_ := m.shared(r, b, w.SharedExperts, &s.SharedExperts, x)
 
-	// :82 add r s -> y
+	// :83 add r s -> y
 	y := kernels.Add(r, r_, s_)
 	r.Free(r_, s_)
 	return y
@@ -43,19 +43,19 @@ func (m *Model) groupedMoE(r *nn.Recorder, b *nn.Batch, w *GroupedMoEWeights, s 
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:76 [fn.grouped_moe].
+// Spec: specs/base/moe.toml:77 [fn.grouped_moe].
 func (m *Model) groupedMoEStep(r *nn.Recorder, b *nn.Batch, w *GroupedMoEWeights, x gpu.Tensor) gpu.Tensor {
-	// :79 @group_router x -> w index
+	// :80 @group_router x -> w index
 	w_, index := m.groupRouterStep(r, b, w.GroupRouter, x)
 
-	// :80 @routed x w index -> r
+	// :81 @routed x w index -> r
 	r_ := m.routedStep(r, b, w.Routed, x, w_, index)
 	r.Free(w_, index)
 
-	// :81 @shared x -> s prefix=shared_experts.
+	// :82 @shared x -> s prefix=shared_experts.
 	s_ := m.sharedStep(r, b, w.SharedExperts, x)
 
-	// :82 add r s -> y
+	// :83 add r s -> y
 	y := kernels.Add(r, r_, s_)
 	r.Free(r_, s_)
 	return y

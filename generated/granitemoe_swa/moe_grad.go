@@ -13,12 +13,12 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:62 [fn.moe].
+// Spec: specs/base/moe.toml:63 [fn.moe].
 func (m *Model) moeGrad(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :66 @routed x w index -> y
+	// grad of :67 @routed x w index -> y
 	dx, dw := m.routedGrad(r, b, w.Routed, &s.Routed, dy)
 
-	// grad of :65 @router x -> w index
+	// grad of :66 @router x -> w index
 	dx2 := m.routerGrad(r, b, w.Router, &s.Router, dw)
 	r.Free(dw)
 

@@ -23,25 +23,25 @@ type PackedExpertsSaved struct {
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/base/moe.toml:138 [fn.packed_experts].
+// Spec: specs/base/moe.toml:139 [fn.packed_experts].
 func (m *Model) packedExperts(r *nn.Recorder, b *nn.Batch, w *PackedExpertsWeights, s *PackedExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :141 expert_linear_in x plan -> gu weight=gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :142 expert_linear_in x plan -> gu weight=gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.GateUpProj, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :142 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// :143 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.MoEIntermediateSize, m.MoEIntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	s.G = g_
 	s.U = u
 	r.Free(gu)
 
-	// :143 glu g u -> p fn=hidden_act
+	// :144 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :144 expert_linear p plan -> y weight=down_proj experts=num_local_experts out=hidden_size
+	// :145 expert_linear p plan -> y weight=down_proj experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
@@ -52,21 +52,21 @@ func (m *Model) packedExperts(r *nn.Recorder, b *nn.Batch, w *PackedExpertsWeigh
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/base/moe.toml:138 [fn.packed_experts].
+// Spec: specs/base/moe.toml:139 [fn.packed_experts].
 func (m *Model) packedExpertsStep(r *nn.Recorder, b *nn.Batch, w *PackedExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :141 expert_linear_in x plan -> gu weight=gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// :142 expert_linear_in x plan -> gu weight=gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	gu := r.ExpertLinearIn(w.GateUpProj, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: 2 * m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :142 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// :143 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.MoEIntermediateSize, m.MoEIntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	r.Free(gu)
 
-	// :143 glu g u -> p fn=hidden_act
+	// :144 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :144 expert_linear p plan -> y weight=down_proj experts=num_local_experts out=hidden_size
+	// :145 expert_linear p plan -> y weight=down_proj experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y

@@ -13,13 +13,13 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dlogits [B,T,num_local_experts] act
 //
-// Spec: specs/base/moe.toml:123 [fn.best].
+// Spec: specs/base/moe.toml:124 [fn.best].
 func (m *Model) bestGrad(r *nn.Recorder, b *nn.Batch, s *BestSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :128 softmax v -> w
+	// grad of :129 softmax v -> w
 	dv := kernels.SoftmaxGrad79301f(r, dw, s.W)
 	r.Free(s.W)
 
-	// grad of :127 gather_last logits index -> v
+	// grad of :128 gather_last logits index -> v
 	dlogits := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
 	r.Free(dv, s.Index)
 	return dlogits

@@ -13,21 +13,21 @@ import (
 //	dy [B,T,num_experts_per_tok,hidden_size] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:130 [fn.experts].
+// Spec: specs/base/moe.toml:131 [fn.experts].
 func (m *Model) expertsGrad(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :136 expert_linear p plan -> y weight={e}.down_proj.weight:stack experts=num_local_experts out=hidden_size
+	// grad of :137 expert_linear p plan -> y weight={e}.down_proj.weight:stack experts=num_local_experts out=hidden_size
 	dp := r.ExpertLinearGrad(w.DownProj, nil, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :135 glu g u -> p fn=hidden_act
+	// grad of :136 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :134 expert_linear_in x plan -> u weight={e}.up_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// grad of :135 expert_linear_in x plan -> u weight={e}.up_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	dx := r.ExpertLinearInGrad(w.UpProj, nil, s.X, s.Plan, du)
 	r.Free(du)
 
-	// grad of :133 expert_linear_in x plan -> g weight={e}.gate_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// grad of :134 expert_linear_in x plan -> g weight={e}.gate_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	dx2 := r.ExpertLinearInGrad(w.GateProj, nil, s.X, s.Plan, dg)
 	r.Free(s.X, s.Plan, dg)
 

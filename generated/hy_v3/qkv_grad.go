@@ -15,9 +15,9 @@ import (
 //	dv [B,T,num_key_value_heads,head_dim] act
 //	-> dx3 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:40 [fn.qkv].
+// Spec: specs/base/moe.toml:41 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {
-	// grad of :47 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
+	// grad of :48 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
 	var dk0, dKNormWeight gpu.Tensor
 	if m.QkNorm() {
 		dk0, dKNormWeight = kernels.RMSNormGrad263578(r, dk, s.KR, w.KNorm.Value, s.K0)
@@ -26,13 +26,13 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	}
 	r.Free(s.KR, s.K0)
 
-	// grad of :47 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
+	// grad of :48 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
 	if m.QkNorm() {
 		r.AddGrad(w.KNorm, dKNormWeight)
 	}
 	r.Free(dKNormWeight)
 
-	// grad of :46 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
+	// grad of :47 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
 	var dq0, dQNormWeight gpu.Tensor
 	if m.QkNorm() {
 		dq0, dQNormWeight = kernels.RMSNormGrad263578(r, dq, s.QR, w.QNorm.Value, s.Q0)
@@ -41,20 +41,20 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	}
 	r.Free(s.QR, s.Q0)
 
-	// grad of :46 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
+	// grad of :47 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
 	if m.QkNorm() {
 		r.AddGrad(w.QNorm, dQNormWeight)
 	}
 	r.Free(dQNormWeight)
 
-	// grad of :45 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// grad of :46 linear x -> v weight=v_proj.weight bias=v_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	dx := r.LinearGrad(w.VProj, s.X, dv, gpu.Tensor{})
 
-	// grad of :44 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
+	// grad of :45 linear x -> k0 weight=k_proj.weight bias=k_proj.bias?qkv_bias heads=num_key_value_heads out=head_dim
 	dx2 := r.LinearGrad(w.KProj, s.X, dk0, dx)
 	r.Free(dk0)
 
-	// grad of :43 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
+	// grad of :44 linear x -> q0 weight=q_proj.weight bias=q_proj.bias?qkv_bias heads=num_attention_heads out=head_dim
 	dx3 := r.LinearGrad(w.QProj, s.X, dq0, dx2)
 	r.Free(s.X, dq0)
 	return dx3

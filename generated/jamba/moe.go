@@ -18,12 +18,12 @@ type MoESaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:62 [fn.moe].
+// Spec: specs/base/moe.toml:63 [fn.moe].
 func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x gpu.Tensor) gpu.Tensor {
-	// :65 @router x -> w index
+	// :66 @router x -> w index
 	w_, index := m.router(r, b, w.Router, &s.Router, x)
 
-	// :66 @routed x w index -> y
+	// :67 @routed x w index -> y
 	y := m.routed(r, b, w.Routed, &s.Routed, x, w_, index)
 	r.Free(w_, index)
 	return y
@@ -34,12 +34,12 @@ func (m *Model) moe(r *nn.Recorder, b *nn.Batch, w *MoEWeights, s *MoESaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:62 [fn.moe].
+// Spec: specs/base/moe.toml:63 [fn.moe].
 func (m *Model) moeStep(r *nn.Recorder, b *nn.Batch, w *MoEWeights, x gpu.Tensor) gpu.Tensor {
-	// :65 @router x -> w index
+	// :66 @router x -> w index
 	w_, index := m.routerStep(r, b, w.Router, x)
 
-	// :66 @routed x w index -> y
+	// :67 @routed x w index -> y
 	y := m.routedStep(r, b, w.Routed, x, w_, index)
 	r.Free(w_, index)
 	return y

@@ -20,16 +20,16 @@ type BestSaved struct {
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:123 [fn.best].
+// Spec: specs/base/moe.toml:124 [fn.best].
 func (m *Model) best(r *nn.Recorder, b *nn.Batch, s *BestSaved, logits gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :126 topk logits -> index k=num_experts_per_tok
+	// :127 topk logits -> index k=num_experts_per_tok
 	index := r.TopK(logits, nn.TopKAttrs{K: m.NumExpertsPerTok})
 	s.Index = r.Retain(index)
 
-	// :127 gather_last logits index -> v
+	// :128 gather_last logits index -> v
 	v := r.GatherLast(logits, index)
 
-	// :128 softmax v -> w
+	// :129 softmax v -> w
 	w_ := kernels.SoftmaxAb6b9b(r, v)
 	s.W = r.Retain(w_)
 	r.Free(v)
@@ -42,15 +42,15 @@ func (m *Model) best(r *nn.Recorder, b *nn.Batch, s *BestSaved, logits gpu.Tenso
 //	-> w_ [B,T,num_experts_per_tok] act
 //	-> index [B,T,num_experts_per_tok] i32
 //
-// Spec: specs/base/moe.toml:123 [fn.best].
+// Spec: specs/base/moe.toml:124 [fn.best].
 func (m *Model) bestStep(r *nn.Recorder, b *nn.Batch, logits gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :126 topk logits -> index k=num_experts_per_tok
+	// :127 topk logits -> index k=num_experts_per_tok
 	index := r.TopK(logits, nn.TopKAttrs{K: m.NumExpertsPerTok})
 
-	// :127 gather_last logits index -> v
+	// :128 gather_last logits index -> v
 	v := r.GatherLast(logits, index)
 
-	// :128 softmax v -> w
+	// :129 softmax v -> w
 	w_ := kernels.SoftmaxAb6b9b(r, v)
 	r.Free(v)
 	return w_, index

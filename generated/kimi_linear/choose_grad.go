@@ -13,12 +13,12 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dp [B,T,num_local_experts] act
 //
-// Spec: specs/base/moe.toml:114 [fn.choose].
+// Spec: specs/base/moe.toml:115 [fn.choose].
 func (m *Model) chooseGrad(r *nn.Recorder, b *nn.Batch, s *ChooseSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :121 scale n -> w by=routed_scaling_factor
+	// grad of :122 scale n -> w by=routed_scaling_factor
 	dn := kernels.ScaleGrad339fb3(r, dw, float32(m.RoutedScalingFactor))
 
-	// grad of :120 norm_sum v -> n eps=1e-20 if=renormed
+	// grad of :121 norm_sum v -> n eps=1e-20 if=renormed
 	var dv gpu.Tensor
 	if m.Renormed() {
 		dv = kernels.NormSumGrad1fac53(r, dn, s.N, s.NZ)
@@ -27,7 +27,7 @@ func (m *Model) chooseGrad(r *nn.Recorder, b *nn.Batch, s *ChooseSaved, dw gpu.T
 	}
 	r.Free(dn, s.N, s.NZ)
 
-	// grad of :119 gather_last p index -> v
+	// grad of :120 gather_last p index -> v
 	dp := r.ScatterLast(dv, s.Index, nn.ScatterLastAttrs{Like: []int{b.B, b.T, m.NumLocalExperts}})
 	r.Free(dv, s.Index)
 	return dp

@@ -22,28 +22,28 @@ type RoutedSaved struct {
 //	index [B,T,num_experts_per_tok] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:84 [fn.routed].
+// Spec: specs/base/moe.toml:85 [fn.routed].
 func (m *Model) routed(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedSaved, x, w_, index gpu.Tensor) gpu.Tensor {
-	// :87 route index -> plan experts=num_local_experts
+	// :88 route index -> plan experts=num_local_experts
 	plan := r.Route(index, nn.RouteAttrs{Experts: m.NumLocalExperts})
 
-	// :88 @experts x plan -> e prefix=experts.
+	// :89 @experts x plan -> e prefix=experts.
 	e := m.experts(r, b, w.Experts, &s.Experts, x, plan)
 	s.E = e
 	r.Free(plan)
 
-	// :89 reshape w -> wk shape=B,T,num_experts_per_tok,1
+	// :90 reshape w -> wk shape=B,T,num_experts_per_tok,1
 	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
 	s.Wk = wk
 
-	// :90 mul e wk -> ew
+	// :91 mul e wk -> ew
 	ew := kernels.Mul480e51(r, e, wk)
 
-	// :91 sum ew -> s axis=-2
+	// :92 sum ew -> s axis=-2
 	s_ := r.SumAxis(ew, nn.SumAxisAttrs{Axis: []int{-2}})
 	r.Free(ew)
 
-	// :92 reshape s -> y shape=B,T,hidden_size
+	// :93 reshape s -> y shape=B,T,hidden_size
 	y := r.Reshape(s_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HiddenSize}})
 	r.Free(s_)
 	return y
@@ -56,27 +56,27 @@ func (m *Model) routed(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedS
 //	index [B,T,num_experts_per_tok] i32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:84 [fn.routed].
+// Spec: specs/base/moe.toml:85 [fn.routed].
 func (m *Model) routedStep(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, x, w_, index gpu.Tensor) gpu.Tensor {
-	// :87 route index -> plan experts=num_local_experts
+	// :88 route index -> plan experts=num_local_experts
 	plan := r.Route(index, nn.RouteAttrs{Experts: m.NumLocalExperts})
 
-	// :88 @experts x plan -> e prefix=experts.
+	// :89 @experts x plan -> e prefix=experts.
 	e := m.expertsStep(r, b, w.Experts, x, plan)
 	r.Free(plan)
 
-	// :89 reshape w -> wk shape=B,T,num_experts_per_tok,1
+	// :90 reshape w -> wk shape=B,T,num_experts_per_tok,1
 	wk := r.Reshape(w_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
 
-	// :90 mul e wk -> ew
+	// :91 mul e wk -> ew
 	ew := kernels.Mul480e51(r, e, wk)
 	r.Free(e, wk)
 
-	// :91 sum ew -> s axis=-2
+	// :92 sum ew -> s axis=-2
 	s_ := r.SumAxis(ew, nn.SumAxisAttrs{Axis: []int{-2}})
 	r.Free(ew)
 
-	// :92 reshape s -> y shape=B,T,hidden_size
+	// :93 reshape s -> y shape=B,T,hidden_size
 	y := r.Reshape(s_, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.HiddenSize}})
 	r.Free(s_)
 	return y

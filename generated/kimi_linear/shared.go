@@ -21,22 +21,22 @@ type SharedSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:146 [fn.shared].
+// Spec: specs/base/moe.toml:147 [fn.shared].
 func (m *Model) shared(r *nn.Recorder, b *nn.Batch, w *SharedWeights, s *SharedSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :149 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=shared_size
+	// :150 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=shared_size
 	g_ := r.Linear(w.GateProj, x)
 	s.G = g_
 
-	// :150 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=shared_size
+	// :151 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=shared_size
 	u := r.Linear(w.UpProj, x)
 	s.U = u
 
-	// :151 glu g u -> p fn=hidden_act
+	// :152 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :152 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// :153 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	return y
 }
@@ -46,19 +46,19 @@ func (m *Model) shared(r *nn.Recorder, b *nn.Batch, w *SharedWeights, s *SharedS
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:146 [fn.shared].
+// Spec: specs/base/moe.toml:147 [fn.shared].
 func (m *Model) sharedStep(r *nn.Recorder, b *nn.Batch, w *SharedWeights, x gpu.Tensor) gpu.Tensor {
-	// :149 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=shared_size
+	// :150 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=shared_size
 	g_ := r.Linear(w.GateProj, x)
 
-	// :150 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=shared_size
+	// :151 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=shared_size
 	u := r.Linear(w.UpProj, x)
 
-	// :151 glu g u -> p fn=hidden_act
+	// :152 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :152 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// :153 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	r.Free(p)
 	return y

@@ -13,21 +13,21 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:54 [fn.dense].
+// Spec: specs/base/moe.toml:55 [fn.dense].
 func (m *Model) denseGrad(r *nn.Recorder, b *nn.Batch, w *DenseWeights, s *DenseSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :60 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// grad of :61 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	dp := r.LinearGrad(w.DownProj, s.P, dy, gpu.Tensor{})
 	r.Free(s.P)
 
-	// grad of :59 glu g u -> p fn=hidden_act
+	// grad of :60 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :58 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=dense_size
+	// grad of :59 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=dense_size
 	dx := r.LinearGrad(w.UpProj, s.X, du, gpu.Tensor{})
 	r.Free(du)
 
-	// grad of :57 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=dense_size
+	// grad of :58 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=dense_size
 	dx2 := r.LinearGrad(w.GateProj, s.X, dg, dx)
 	r.Free(s.X, dg)
 	return dx2

@@ -13,21 +13,21 @@ import (
 //	dy [B,T,num_experts_per_tok,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:138 [fn.packed_experts].
+// Spec: specs/base/moe.toml:139 [fn.packed_experts].
 func (m *Model) packedExpertsGrad(r *nn.Recorder, b *nn.Batch, w *PackedExpertsWeights, s *PackedExpertsSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :144 expert_linear p plan -> y weight=down_proj experts=num_local_experts out=hidden_size
+	// grad of :145 expert_linear p plan -> y weight=down_proj experts=num_local_experts out=hidden_size
 	dp := r.ExpertLinearGrad(w.DownProj, nil, s.P, s.Plan, dy)
 	r.Free(s.P)
 
-	// grad of :143 glu g u -> p fn=hidden_act
+	// grad of :144 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :142 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
+	// grad of :143 split gu -> g u sizes=moe_intermediate_size,moe_intermediate_size
 	dgu := r.Concat([]gpu.Tensor{dg, du}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dg, du)
 
-	// grad of :141 expert_linear_in x plan -> gu weight=gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
+	// grad of :142 expert_linear_in x plan -> gu weight=gate_up_proj experts=num_local_experts out=2*moe_intermediate_size k=num_experts_per_tok
 	dx := r.ExpertLinearInGrad(w.GateUpProj, nil, s.X, s.Plan, dgu)
 	r.Free(s.X, s.Plan, dgu)
 	return dx

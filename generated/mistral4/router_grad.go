@@ -13,16 +13,16 @@ import (
 //	dw [B,T,num_experts_per_tok] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:94 [fn.router].
+// Spec: specs/base/moe.toml:95 [fn.router].
 func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterSaved, dw gpu.Tensor) gpu.Tensor {
-	// grad of :99 @choose p p -> w index
+	// grad of :100 @choose p p -> w index
 	dp := m.chooseGrad(r, b, &s.Choose, dw)
 
-	// grad of :98 softmax logits -> p
+	// grad of :99 softmax logits -> p
 	dlogits := kernels.SoftmaxGrad79301f(r, dp, s.P)
 	r.Free(dp, s.P)
 
-	// grad of :97 linear x -> logits weight=gate.weight out=num_local_experts
+	// grad of :98 linear x -> logits weight=gate.weight out=num_local_experts
 	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx

@@ -13,13 +13,13 @@ import (
 //	dp [B,T,num_local_experts] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:107 [fn.scores].
+// Spec: specs/base/moe.toml:108 [fn.scores].
 func (m *Model) scoresGrad(r *nn.Recorder, b *nn.Batch, w *ScoresWeights, s *ScoresSaved, dp gpu.Tensor) gpu.Tensor {
-	// grad of :111 sigmoid logits -> p
+	// grad of :112 sigmoid logits -> p
 	dlogits := kernels.SigmoidGrad9ebe28(r, dp, s.P)
 	r.Free(s.P)
 
-	// grad of :110 linear x -> logits weight=gate.weight out=num_local_experts
+	// grad of :111 linear x -> logits weight=gate.weight out=num_local_experts
 	dx := r.LinearGrad(w.Gate, s.X, dlogits, gpu.Tensor{})
 	r.Free(s.X, dlogits)
 	return dx

@@ -14,28 +14,28 @@ import (
 //	-> dx [B,T,hidden_size] act
 //	-> dw [B,T,num_experts_per_tok] act
 //
-// Spec: specs/base/moe.toml:84 [fn.routed].
+// Spec: specs/base/moe.toml:85 [fn.routed].
 func (m *Model) routedGrad(r *nn.Recorder, b *nn.Batch, w *RoutedWeights, s *RoutedSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :92 reshape s -> y shape=B,T,hidden_size
+	// grad of :93 reshape s -> y shape=B,T,hidden_size
 	ds := r.Reshape(dy, nn.ReshapeAttrs{Like: []int{b.B, b.T, 1, m.HiddenSize}})
 
-	// grad of :91 sum ew -> s axis=-2
+	// grad of :92 sum ew -> s axis=-2
 	dew := r.ExpandBack(ds, nn.ExpandBackAttrs{Like: []int{b.B, b.T, m.NumExpertsPerTok, m.HiddenSize}})
 	r.Free(ds)
 
-	// grad of :90 mul e wk -> ew
+	// grad of :91 mul e wk -> ew
 	de, dwk := kernels.MulGradA92a26(r, dew, s.Wk, s.E)
 	r.Free(dew, s.Wk, s.E)
 
-	// grad of :90 mul e wk -> ew
+	// grad of :91 mul e wk -> ew
 	dwk2 := r.SumBack(dwk, nn.SumBackAttrs{Like: []int{b.B, b.T, m.NumExpertsPerTok, 1}})
 	r.Free(dwk)
 
-	// grad of :89 reshape w -> wk shape=B,T,num_experts_per_tok,1
+	// grad of :90 reshape w -> wk shape=B,T,num_experts_per_tok,1
 	dw := r.Reshape(dwk2, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.NumExpertsPerTok}})
 	r.Free(dwk2)
 
-	// grad of :88 @experts x plan -> e prefix=experts.
+	// grad of :89 @experts x plan -> e prefix=experts.
 	dx := m.expertsGrad(r, b, w.Experts, &s.Experts, de)
 	r.Free(de)
 	return dx, dw

@@ -18,9 +18,9 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:49 [fn.mlp].
+// Spec: specs/base/moe.toml:50 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
-	// :52 @moe x -> y if=sparse else=@dense
+	// :53 @moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse() {
 		y = m.moe(r, b, w.MoE, &s.MoE, x)
@@ -35,9 +35,9 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:49 [fn.mlp].
+// Spec: specs/base/moe.toml:50 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :52 @moe x -> y if=sparse else=@dense
+	// :53 @moe x -> y if=sparse else=@dense
 	var y gpu.Tensor
 	if m.Sparse() {
 		y = m.moeStep(r, b, w.MoE, x)

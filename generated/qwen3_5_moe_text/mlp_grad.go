@@ -12,9 +12,9 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:49 [fn.mlp].
+// Spec: specs/base/moe.toml:50 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :52 @moe x -> y if=sparse else=@dense
+	// grad of :53 @moe x -> y if=sparse else=@dense
 	var dx gpu.Tensor
 	if m.Sparse() {
 		dx = m.moeGrad(r, b, w.MoE, &s.MoE, dy)

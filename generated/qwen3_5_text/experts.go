@@ -23,23 +23,23 @@ type ExpertsSaved struct {
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/base/moe.toml:130 [fn.experts].
+// Spec: specs/base/moe.toml:131 [fn.experts].
 func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *ExpertsSaved, x, plan gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
 	s.Plan = r.Retain(plan)
-	// :133 expert_linear_in x plan -> g weight={e}.gate_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :134 expert_linear_in x plan -> g weight={e}.gate_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	g_ := r.ExpertLinearIn(w.GateProj, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 	s.G = g_
 
-	// :134 expert_linear_in x plan -> u weight={e}.up_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :135 expert_linear_in x plan -> u weight={e}.up_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	u := r.ExpertLinearIn(w.UpProj, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 	s.U = u
 
-	// :135 glu g u -> p fn=hidden_act
+	// :136 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :136 expert_linear p plan -> y weight={e}.down_proj.weight:stack experts=num_local_experts out=hidden_size
+	// :137 expert_linear p plan -> y weight={e}.down_proj.weight:stack experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	return y
 }
@@ -50,19 +50,19 @@ func (m *Model) experts(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, s *Exper
 //	plan [num_local_experts+1] i32
 //	-> y [B,T,num_experts_per_tok,hidden_size] act
 //
-// Spec: specs/base/moe.toml:130 [fn.experts].
+// Spec: specs/base/moe.toml:131 [fn.experts].
 func (m *Model) expertsStep(r *nn.Recorder, b *nn.Batch, w *ExpertsWeights, x, plan gpu.Tensor) gpu.Tensor {
-	// :133 expert_linear_in x plan -> g weight={e}.gate_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :134 expert_linear_in x plan -> g weight={e}.gate_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	g_ := r.ExpertLinearIn(w.GateProj, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :134 expert_linear_in x plan -> u weight={e}.up_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
+	// :135 expert_linear_in x plan -> u weight={e}.up_proj.weight:stack experts=num_local_experts out=moe_intermediate_size k=num_experts_per_tok
 	u := r.ExpertLinearIn(w.UpProj, nil, x, plan, nn.ExpertLinearInAttrs{Experts: m.NumLocalExperts, Out: m.MoEIntermediateSize, K: m.NumExpertsPerTok})
 
-	// :135 glu g u -> p fn=hidden_act
+	// :136 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :136 expert_linear p plan -> y weight={e}.down_proj.weight:stack experts=num_local_experts out=hidden_size
+	// :137 expert_linear p plan -> y weight={e}.down_proj.weight:stack experts=num_local_experts out=hidden_size
 	y := r.ExpertLinear(w.DownProj, nil, p, plan, nn.ExpertLinearAttrs{Experts: m.NumLocalExperts, Out: m.HiddenSize})
 	r.Free(p)
 	return y

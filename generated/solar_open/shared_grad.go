@@ -13,21 +13,21 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/base/moe.toml:146 [fn.shared].
+// Spec: specs/base/moe.toml:147 [fn.shared].
 func (m *Model) sharedGrad(r *nn.Recorder, b *nn.Batch, w *SharedWeights, s *SharedSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :152 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
+	// grad of :153 linear p -> y weight=down_proj.weight bias=down_proj.bias?mlp_bias out=hidden_size
 	dp := r.LinearGrad(w.DownProj, s.P, dy, gpu.Tensor{})
 	r.Free(s.P)
 
-	// grad of :151 glu g u -> p fn=hidden_act
+	// grad of :152 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :150 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=shared_size
+	// grad of :151 linear x -> u weight=up_proj.weight bias=up_proj.bias?mlp_bias out=shared_size
 	dx := r.LinearGrad(w.UpProj, s.X, du, gpu.Tensor{})
 	r.Free(du)
 
-	// grad of :149 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=shared_size
+	// grad of :150 linear x -> g weight=gate_proj.weight bias=gate_proj.bias?mlp_bias out=shared_size
 	dx2 := r.LinearGrad(w.GateProj, s.X, dg, dx)
 	r.Free(s.X, dg)
 	return dx2
