@@ -28,6 +28,7 @@ import (
 	"github.com/vulcast/vulcast/generated/cohere2_moe"
 	"github.com/vulcast/vulcast/generated/cohere_compass_text"
 	"github.com/vulcast/vulcast/generated/convbert"
+	"github.com/vulcast/vulcast/generated/ctrl"
 	"github.com/vulcast/vulcast/generated/cwm"
 	"github.com/vulcast/vulcast/generated/dbrx"
 	"github.com/vulcast/vulcast/generated/deberta"
@@ -214,6 +215,7 @@ func All() []*model.Arch {
 		cohere2_moe.Arch(),
 		cohere_compass_text.Arch(),
 		convbert.Arch(),
+		ctrl.Arch(),
 		cwm.Arch(),
 		dbrx.Arch(),
 		deberta.Arch(),

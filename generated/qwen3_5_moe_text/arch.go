@@ -19,7 +19,10 @@ func Arch() *model.Arch {
 		Name:       "qwen3_5_moe_text",
 		Kind:       model.Causal,
 		ModelTypes: []string{"qwen3_5_moe_text"},
-		New:        func(f *hfconfig.File) (model.Model, error) { return New(f) },
+		Packages: []model.Package{
+			{ModelType: "qwen3_5_moe", ConfigPath: "text_config", Rename: []model.Rename{{From: "model.", To: "model.language_model."}}},
+		},
+		New: func(f *hfconfig.File) (model.Model, error) { return New(f) },
 	}
 }
 

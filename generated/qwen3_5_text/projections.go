@@ -20,19 +20,19 @@ type ProjectionsSaved struct {
 //	-> b_ [B,T,linear_num_key_heads*shared_by] act
 //	-> a [B,T,linear_num_key_heads*shared_by] act
 //
-// Spec: specs/qwen3_5_moe_text.toml:15 [fn.projections].
+// Spec: specs/qwen3_5_moe_text.toml:20 [fn.projections].
 func (m *Model) projections(r *nn.Recorder, b *nn.Batch, w *ProjectionsWeights, s *ProjectionsSaved, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	s.X = r.Retain(x)
-	// :18 linear x -> c weight=in_proj_qkv.weight out=2*key_size+value_size
+	// :23 linear x -> c weight=in_proj_qkv.weight out=2*key_size+value_size
 	c_ := r.Linear(w.InProjQKV, x)
 
-	// :19 linear x -> z weight=in_proj_z.weight heads=value_heads out=linear_value_head_dim
+	// :24 linear x -> z weight=in_proj_z.weight heads=value_heads out=linear_value_head_dim
 	z := r.LinearHeads(w.InProjZ, x, m.ValueHeads())
 
-	// :20 linear x -> b weight=in_proj_b.weight out=value_heads
+	// :25 linear x -> b weight=in_proj_b.weight out=value_heads
 	b_ := r.Linear(w.InProjB, x)
 
-	// :21 linear x -> a weight=in_proj_a.weight out=value_heads
+	// :26 linear x -> a weight=in_proj_a.weight out=value_heads
 	a := r.Linear(w.InProjA, x)
 	return c_, z, b_, a
 }
@@ -45,18 +45,18 @@ func (m *Model) projections(r *nn.Recorder, b *nn.Batch, w *ProjectionsWeights, 
 //	-> b_ [B,T,linear_num_key_heads*shared_by] act
 //	-> a [B,T,linear_num_key_heads*shared_by] act
 //
-// Spec: specs/qwen3_5_moe_text.toml:15 [fn.projections].
+// Spec: specs/qwen3_5_moe_text.toml:20 [fn.projections].
 func (m *Model) projectionsStep(r *nn.Recorder, b *nn.Batch, w *ProjectionsWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
-	// :18 linear x -> c weight=in_proj_qkv.weight out=2*key_size+value_size
+	// :23 linear x -> c weight=in_proj_qkv.weight out=2*key_size+value_size
 	c_ := r.Linear(w.InProjQKV, x)
 
-	// :19 linear x -> z weight=in_proj_z.weight heads=value_heads out=linear_value_head_dim
+	// :24 linear x -> z weight=in_proj_z.weight heads=value_heads out=linear_value_head_dim
 	z := r.LinearHeads(w.InProjZ, x, m.ValueHeads())
 
-	// :20 linear x -> b weight=in_proj_b.weight out=value_heads
+	// :25 linear x -> b weight=in_proj_b.weight out=value_heads
 	b_ := r.Linear(w.InProjB, x)
 
-	// :21 linear x -> a weight=in_proj_a.weight out=value_heads
+	// :26 linear x -> a weight=in_proj_a.weight out=value_heads
 	a := r.Linear(w.InProjA, x)
 	return c_, z, b_, a
 }

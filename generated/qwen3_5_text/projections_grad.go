@@ -15,18 +15,18 @@ import (
 //	da [B,T,linear_num_key_heads*shared_by] act
 //	-> dx4 [B,T,hidden_size] act
 //
-// Spec: specs/qwen3_5_moe_text.toml:15 [fn.projections].
+// Spec: specs/qwen3_5_moe_text.toml:20 [fn.projections].
 func (m *Model) projectionsGrad(r *nn.Recorder, b *nn.Batch, w *ProjectionsWeights, s *ProjectionsSaved, dc, dz, db, da gpu.Tensor) gpu.Tensor {
-	// grad of :21 linear x -> a weight=in_proj_a.weight out=value_heads
+	// grad of :26 linear x -> a weight=in_proj_a.weight out=value_heads
 	dx := r.LinearGrad(w.InProjA, s.X, da, gpu.Tensor{})
 
-	// grad of :20 linear x -> b weight=in_proj_b.weight out=value_heads
+	// grad of :25 linear x -> b weight=in_proj_b.weight out=value_heads
 	dx2 := r.LinearGrad(w.InProjB, s.X, db, dx)
 
-	// grad of :19 linear x -> z weight=in_proj_z.weight heads=value_heads out=linear_value_head_dim
+	// grad of :24 linear x -> z weight=in_proj_z.weight heads=value_heads out=linear_value_head_dim
 	dx3 := r.LinearGrad(w.InProjZ, s.X, dz, dx2)
 
-	// grad of :18 linear x -> c weight=in_proj_qkv.weight out=2*key_size+value_size
+	// grad of :23 linear x -> c weight=in_proj_qkv.weight out=2*key_size+value_size
 	dx4 := r.LinearGrad(w.InProjQKV, s.X, dc, dx3)
 	r.Free(s.X)
 	return dx4
