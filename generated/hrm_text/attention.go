@@ -40,57 +40,57 @@ func (c *Config) attentionState(a *nn.StateAlloc) AttentionState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:70 [fn.attention].
+// Spec: specs/hrm_text.toml:71 [fn.attention].
 func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :73 linear x -> p weight=gqkv_proj.weight out=4*q_size
+	// :74 linear x -> p weight=gqkv_proj.weight out=4*q_size
 	p := r.Linear(w.GqkvProj, x)
 
-	// :74 split p -> g q0 k0 v0 sizes=q_size,q_size,q_size,q_size
+	// :75 split p -> g q0 k0 v0 sizes=q_size,q_size,q_size,q_size
 	g_Parts := r.Split(p, nn.SplitAttrs{Sizes: []int{m.QSize(), m.QSize(), m.QSize(), m.QSize()}, Axis: []int{-1}})
 	g_, q0, k0, v0 := g_Parts[0], g_Parts[1], g_Parts[2], g_Parts[3]
 	r.Free(p)
 
-	// :75 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
+	// :76 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
 	q := r.Reshape(q0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(q0)
 
-	// :76 reshape k0 -> k shape=B,T,num_attention_heads,head_dim
+	// :77 reshape k0 -> k shape=B,T,num_attention_heads,head_dim
 	k := r.Reshape(k0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(k0)
 
-	// :77 reshape v0 -> v shape=B,T,num_attention_heads,head_dim
+	// :78 reshape v0 -> v shape=B,T,num_attention_heads,head_dim
 	v := r.Reshape(v0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(v0)
 
-	// :78 @rotate q k cs -> qr kr
+	// :79 @rotate q k cs -> qr kr
 	qr, kr := m.rotate(r, b, &s.Rotate, q, k, cs)
 	s.Qr = qr
 	r.Free(q, k)
 
-	// :79 cache kr -> ks
+	// :80 cache kr -> ks
 	ks := r.Cache(kr)
 	s.Ks = ks
 	r.Free(kr)
 
-	// :80 cache v -> vs
+	// :81 cache v -> vs
 	vs := r.Cache(v)
 	s.Vs = vs
 	r.Free(v)
 
-	// :81 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 81})
+	// :82 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 82})
 	s.A = a
 	s.ALse = aLse
 
-	// :82 sigmoid g -> s
-	// :83 mul a s -> ag
+	// :83 sigmoid g -> s
+	// :84 mul a s -> ag
 	s_, ag := kernels.SigmoidMulDa3a7c(r, g_, a)
 	s.S = s_
 	s.Ag = ag
 	r.Free(g_)
 
-	// :84 linear ag -> y weight=o_proj.weight out=hidden_size
+	// :85 linear ag -> y weight=o_proj.weight out=hidden_size
 	y := r.Linear(w.OProj, ag)
 	return y
 }
@@ -101,50 +101,50 @@ func (m *Model) attention(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *A
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:70 [fn.attention].
+// Spec: specs/hrm_text.toml:71 [fn.attention].
 func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, st *AttentionState, x, cs gpu.Tensor) gpu.Tensor {
-	// :73 linear x -> p weight=gqkv_proj.weight out=4*q_size
+	// :74 linear x -> p weight=gqkv_proj.weight out=4*q_size
 	p := r.Linear(w.GqkvProj, x)
 
-	// :74 split p -> g q0 k0 v0 sizes=q_size,q_size,q_size,q_size
+	// :75 split p -> g q0 k0 v0 sizes=q_size,q_size,q_size,q_size
 	g_Parts := r.Split(p, nn.SplitAttrs{Sizes: []int{m.QSize(), m.QSize(), m.QSize(), m.QSize()}, Axis: []int{-1}})
 	g_, q0, k0, v0 := g_Parts[0], g_Parts[1], g_Parts[2], g_Parts[3]
 	r.Free(p)
 
-	// :75 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
+	// :76 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
 	q := r.Reshape(q0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(q0)
 
-	// :76 reshape k0 -> k shape=B,T,num_attention_heads,head_dim
+	// :77 reshape k0 -> k shape=B,T,num_attention_heads,head_dim
 	k := r.Reshape(k0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(k0)
 
-	// :77 reshape v0 -> v shape=B,T,num_attention_heads,head_dim
+	// :78 reshape v0 -> v shape=B,T,num_attention_heads,head_dim
 	v := r.Reshape(v0, nn.ReshapeAttrs{Shape: []int{b.B, b.T, m.NumAttentionHeads, m.HeadDim}})
 	r.Free(v0)
 
-	// :78 @rotate q k cs -> qr kr
+	// :79 @rotate q k cs -> qr kr
 	qr, kr := m.rotateStep(r, b, q, k, cs)
 	r.Free(q, k)
 
-	// :79 cache kr -> ks
+	// :80 cache kr -> ks
 	ks := r.CacheStep(b, &st.Ks, kr)
 	r.Free(kr)
 
-	// :80 cache v -> vs
+	// :81 cache v -> vs
 	vs := r.CacheStep(b, &st.Vs, v)
 	r.Free(v)
 
-	// :81 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
-	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 81})
+	// :82 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
+	a, aLse := r.Attend(b, b, qr, ks, vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 82})
 	r.Free(qr, ks, vs, aLse)
 
-	// :82 sigmoid g -> s
-	// :83 mul a s -> ag
+	// :83 sigmoid g -> s
+	// :84 mul a s -> ag
 	ag := kernels.SigmoidMul879f1e(r, g_, a)
 	r.Free(g_, a)
 
-	// :84 linear ag -> y weight=o_proj.weight out=hidden_size
+	// :85 linear ag -> y weight=o_proj.weight out=hidden_size
 	y := r.Linear(w.OProj, ag)
 	r.Free(ag)
 	return y

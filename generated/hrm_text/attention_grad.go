@@ -13,42 +13,42 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:70 [fn.attention].
+// Spec: specs/hrm_text.toml:71 [fn.attention].
 func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, s *AttentionSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :84 linear ag -> y weight=o_proj.weight out=hidden_size
+	// grad of :85 linear ag -> y weight=o_proj.weight out=hidden_size
 	dag := r.LinearGrad(w.OProj, s.Ag, dy, gpu.Tensor{})
 	r.Free(s.Ag)
 
-	// grad of :83 mul a s -> ag
-	// grad of :82 sigmoid g -> s
+	// grad of :84 mul a s -> ag
+	// grad of :83 sigmoid g -> s
 	da, dg := kernels.MulGradSigmoidGrad77b3f7(r, dag, s.S, s.A)
 	r.Free(dag, s.S)
 
-	// grad of :81 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
-	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 81})
+	// grad of :82 attention qr ks vs -> a scale=attn_scale dropout=attention_dropout
+	dqr, dks, dvs, _, _ := r.AttendGrad(b, b, s.Qr, s.Ks, s.Vs, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, gpu.Tensor{}, s.A, s.ALse, da, nn.AttentionAttrs{Scale: float32(m.AttnScale()), Causal: true, Dropout: float32(m.AttentionDropout), Key: 82})
 	r.Free(s.Qr, s.Ks, s.Vs, s.A, s.ALse, da)
 
-	// grad of :78 @rotate q k cs -> qr kr
+	// grad of :79 @rotate q k cs -> qr kr
 	dq, dk := m.rotateGrad(r, b, &s.Rotate, dqr, dks)
 	r.Free(dqr, dks)
 
-	// grad of :77 reshape v0 -> v shape=B,T,num_attention_heads,head_dim
+	// grad of :78 reshape v0 -> v shape=B,T,num_attention_heads,head_dim
 	dv0 := r.Reshape(dvs, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumAttentionHeads}})
 	r.Free(dvs)
 
-	// grad of :76 reshape k0 -> k shape=B,T,num_attention_heads,head_dim
+	// grad of :77 reshape k0 -> k shape=B,T,num_attention_heads,head_dim
 	dk0 := r.Reshape(dk, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumAttentionHeads}})
 	r.Free(dk)
 
-	// grad of :75 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
+	// grad of :76 reshape q0 -> q shape=B,T,num_attention_heads,head_dim
 	dq0 := r.Reshape(dq, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumAttentionHeads}})
 	r.Free(dq)
 
-	// grad of :74 split p -> g q0 k0 v0 sizes=q_size,q_size,q_size,q_size
+	// grad of :75 split p -> g q0 k0 v0 sizes=q_size,q_size,q_size,q_size
 	dp := r.Concat([]gpu.Tensor{dg, dq0, dk0, dv0}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dg, dq0, dk0, dv0)
 
-	// grad of :73 linear x -> p weight=gqkv_proj.weight out=4*q_size
+	// grad of :74 linear x -> p weight=gqkv_proj.weight out=4*q_size
 	dx := r.LinearGrad(w.GqkvProj, s.X, dp, gpu.Tensor{})
 	r.Free(s.X, dp)
 	return dx

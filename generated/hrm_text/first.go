@@ -34,9 +34,9 @@ func (c *Config) firstState(a *nn.StateAlloc, i int) FirstState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:42 [fn.first].
+// Spec: specs/hrm_text.toml:43 [fn.first].
 func (m *Model) first(r *nn.Recorder, b *nn.Batch, w *FirstWeights, s *FirstSaved, i int, low, high, cs gpu.Tensor) gpu.Tensor {
-	// :45 @low low high cs -> l repeat=L_cycles-learning index=j
+	// :46 @low low high cs -> l repeat=L_cycles-learning index=j
 	s.Low = make([]LowSaved, m.LCycles-m.Learning(i))
 	l := r.Retain(low)
 	for j := range m.LCycles - m.Learning(i) {
@@ -46,7 +46,7 @@ func (m *Model) first(r *nn.Recorder, b *nn.Batch, w *FirstWeights, s *FirstSave
 		l = nextL
 	}
 
-	// :46 detach l -> y
+	// :47 detach l -> y
 	y := kernels.Detach(r, l)
 	r.Free(l)
 	return y
@@ -59,9 +59,9 @@ func (m *Model) first(r *nn.Recorder, b *nn.Batch, w *FirstWeights, s *FirstSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:42 [fn.first].
+// Spec: specs/hrm_text.toml:43 [fn.first].
 func (m *Model) firstStep(r *nn.Recorder, b *nn.Batch, w *FirstWeights, st *FirstState, i int, low, high, cs gpu.Tensor) gpu.Tensor {
-	// :45 @low low high cs -> l repeat=L_cycles-learning index=j
+	// :46 @low low high cs -> l repeat=L_cycles-learning index=j
 	l := r.Retain(low)
 	for j := range m.LCycles - m.Learning(i) {
 		b := b.At(j)
@@ -70,7 +70,7 @@ func (m *Model) firstStep(r *nn.Recorder, b *nn.Batch, w *FirstWeights, st *Firs
 		l = nextL
 	}
 
-	// :46 detach l -> y
+	// :47 detach l -> y
 	y := kernels.Detach(r, l)
 	r.Free(l)
 	return y

@@ -35,29 +35,29 @@ func (c *Config) layerState(a *nn.StateAlloc) LayerState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:60 [fn.layer].
+// Spec: specs/hrm_text.toml:61 [fn.layer].
 func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, x, cs gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :63 rms_norm_plain x -> h eps=rms_norm_eps
+	// :64 rms_norm_plain x -> h eps=rms_norm_eps
 	hR, h := kernels.RMSNormPlain(r, x, float32(m.RMSNormEps))
 	s.HR = hR
 
-	// :64 @attention h cs -> a prefix=attn.
+	// :65 @attention h cs -> a prefix=attn.
 	a := m.attention(r, b, w.Attn, &s.Attn, h, cs)
 	r.Free(h)
 
-	// :65 add x a -> x1
-	// :66 rms_norm_plain x1 -> h1 eps=rms_norm_eps
+	// :66 add x a -> x1
+	// :67 rms_norm_plain x1 -> h1 eps=rms_norm_eps
 	x1, h1R, h1 := kernels.AddRMSNormPlain17f909(r, x, a, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
 
-	// :67 @mlp h1 -> f prefix=mlp.
+	// :68 @mlp h1 -> f prefix=mlp.
 	f := m.mlp(r, b, w.MLP, &s.MLP, h1)
 	r.Free(h1)
 
-	// :68 add x1 f -> y
+	// :69 add x1 f -> y
 	y := kernels.Add(r, x1, f)
 	r.Free(f)
 	return y
@@ -69,25 +69,25 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:60 [fn.layer].
+// Spec: specs/hrm_text.toml:61 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
-	// :63 rms_norm_plain x -> h eps=rms_norm_eps
+	// :64 rms_norm_plain x -> h eps=rms_norm_eps
 	h := kernels.RMSNormPlain69cc8d(r, x, float32(m.RMSNormEps))
 
-	// :64 @attention h cs -> a prefix=attn.
+	// :65 @attention h cs -> a prefix=attn.
 	a := m.attentionStep(r, b, w.Attn, &st.Attn, h, cs)
 	r.Free(h)
 
-	// :65 add x a -> x1
-	// :66 rms_norm_plain x1 -> h1 eps=rms_norm_eps
+	// :66 add x a -> x1
+	// :67 rms_norm_plain x1 -> h1 eps=rms_norm_eps
 	x1, h1 := kernels.AddRMSNormPlain1cfb4d(r, x, a, float32(m.RMSNormEps))
 	r.Free(a)
 
-	// :67 @mlp h1 -> f prefix=mlp.
+	// :68 @mlp h1 -> f prefix=mlp.
 	f := m.mlpStep(r, b, w.MLP, h1)
 	r.Free(h1)
 
-	// :68 add x1 f -> y
+	// :69 add x1 f -> y
 	y := kernels.Add(r, x1, f)
 	r.Free(x1, f)
 	return y

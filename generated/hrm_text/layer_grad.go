@@ -13,19 +13,19 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx2 [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:60 [fn.layer].
+// Spec: specs/hrm_text.toml:61 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :67 @mlp h1 -> f prefix=mlp.
+	// grad of :68 @mlp h1 -> f prefix=mlp.
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
-	// grad of :66 rms_norm_plain x1 -> h1 eps=rms_norm_eps
+	// grad of :67 rms_norm_plain x1 -> h1 eps=rms_norm_eps
 	dx12 := kernels.RMSNormPlainGradAdd156bbd(r, dh1, s.H1R, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
-	// grad of :64 @attention h cs -> a prefix=attn.
+	// grad of :65 @attention h cs -> a prefix=attn.
 	dh := m.attentionGrad(r, b, w.Attn, &s.Attn, dx12)
 
-	// grad of :63 rms_norm_plain x -> h eps=rms_norm_eps
+	// grad of :64 rms_norm_plain x -> h eps=rms_norm_eps
 	dx2 := kernels.RMSNormPlainGradAdd156bbd(r, dh, s.HR, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 	return dx2

@@ -31,12 +31,12 @@ func (c *Config) lowState(a *nn.StateAlloc) LowState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:48 [fn.low].
+// Spec: specs/hrm_text.toml:49 [fn.low].
 func (m *Model) low(r *nn.Recorder, b *nn.Batch, w *LowWeights, s *LowSaved, low, high, cs gpu.Tensor) gpu.Tensor {
-	// :51 add low high -> x
+	// :52 add low high -> x
 	x := kernels.Add(r, low, high)
 
-	// :52 @stack x cs -> y
+	// :53 @stack x cs -> y
 	y := m.stack(r, b, w.Stack, &s.Stack, x, cs)
 	r.Free(x)
 	return y
@@ -49,12 +49,12 @@ func (m *Model) low(r *nn.Recorder, b *nn.Batch, w *LowWeights, s *LowSaved, low
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:48 [fn.low].
+// Spec: specs/hrm_text.toml:49 [fn.low].
 func (m *Model) lowStep(r *nn.Recorder, b *nn.Batch, w *LowWeights, st *LowState, low, high, cs gpu.Tensor) gpu.Tensor {
-	// :51 add low high -> x
+	// :52 add low high -> x
 	x := kernels.Add(r, low, high)
 
-	// :52 @stack x cs -> y
+	// :53 @stack x cs -> y
 	y := m.stackStep(r, b, w.Stack, &st.Stack, x, cs)
 	r.Free(x)
 	return y

@@ -13,9 +13,9 @@ import (
 //	-> dx [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:48 [fn.low].
+// Spec: specs/hrm_text.toml:49 [fn.low].
 func (m *Model) lowGrad(r *nn.Recorder, b *nn.Batch, w *LowWeights, s *LowSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :52 @stack x cs -> y
+	// grad of :53 @stack x cs -> y
 	dx := m.stackGrad(r, b, w.Stack, &s.Stack, dy)
 	return dx, r.Retain(dx)
 }

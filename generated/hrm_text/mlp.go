@@ -21,24 +21,24 @@ type MLPSaved struct {
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:86 [fn.mlp].
+// Spec: specs/hrm_text.toml:87 [fn.mlp].
 func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x gpu.Tensor) gpu.Tensor {
 	s.X = r.Retain(x)
-	// :89 linear x -> gu weight=gate_up_proj.weight out=2*intermediate_size
+	// :90 linear x -> gu weight=gate_up_proj.weight out=2*intermediate_size
 	gu := r.Linear(w.GateUpProj, x)
 
-	// :90 split gu -> g u sizes=intermediate_size,intermediate_size
+	// :91 split gu -> g u sizes=intermediate_size,intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.IntermediateSize, m.IntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	s.G = g_
 	s.U = u
 	r.Free(gu)
 
-	// :91 glu g u -> p fn=hidden_act
+	// :92 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	s.P = p
 
-	// :92 linear p -> y weight=down_proj.weight out=hidden_size
+	// :93 linear p -> y weight=down_proj.weight out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	return y
 }
@@ -48,21 +48,21 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 //	x [B,T,hidden_size] act
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:86 [fn.mlp].
+// Spec: specs/hrm_text.toml:87 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
-	// :89 linear x -> gu weight=gate_up_proj.weight out=2*intermediate_size
+	// :90 linear x -> gu weight=gate_up_proj.weight out=2*intermediate_size
 	gu := r.Linear(w.GateUpProj, x)
 
-	// :90 split gu -> g u sizes=intermediate_size,intermediate_size
+	// :91 split gu -> g u sizes=intermediate_size,intermediate_size
 	g_Parts := r.Split(gu, nn.SplitAttrs{Sizes: []int{m.IntermediateSize, m.IntermediateSize}, Axis: []int{-1}})
 	g_, u := g_Parts[0], g_Parts[1]
 	r.Free(gu)
 
-	// :91 glu g u -> p fn=hidden_act
+	// :92 glu g u -> p fn=hidden_act
 	p := kernels.GLU(r, g_, u, m.HiddenAct)
 	r.Free(g_, u)
 
-	// :92 linear p -> y weight=down_proj.weight out=hidden_size
+	// :93 linear p -> y weight=down_proj.weight out=hidden_size
 	y := r.Linear(w.DownProj, p)
 	r.Free(p)
 	return y

@@ -13,21 +13,21 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:86 [fn.mlp].
+// Spec: specs/hrm_text.toml:87 [fn.mlp].
 func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :92 linear p -> y weight=down_proj.weight out=hidden_size
+	// grad of :93 linear p -> y weight=down_proj.weight out=hidden_size
 	dp := r.LinearGrad(w.DownProj, s.P, dy, gpu.Tensor{})
 	r.Free(s.P)
 
-	// grad of :91 glu g u -> p fn=hidden_act
+	// grad of :92 glu g u -> p fn=hidden_act
 	dg, du := kernels.GLUGradF18837(r, dp, s.G, s.U, m.HiddenAct)
 	r.Free(dp, s.G, s.U)
 
-	// grad of :90 split gu -> g u sizes=intermediate_size,intermediate_size
+	// grad of :91 split gu -> g u sizes=intermediate_size,intermediate_size
 	dgu := r.Concat([]gpu.Tensor{dg, du}, nn.ConcatAttrs{Axis: []int{-1}})
 	r.Free(dg, du)
 
-	// grad of :89 linear x -> gu weight=gate_up_proj.weight out=2*intermediate_size
+	// grad of :90 linear x -> gu weight=gate_up_proj.weight out=2*intermediate_size
 	dx := r.LinearGrad(w.GateUpProj, s.X, dgu, gpu.Tensor{})
 	r.Free(s.X, dgu)
 	return dx

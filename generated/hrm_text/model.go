@@ -40,20 +40,16 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 	e := r.Embed(w.EmbedTokens, tokens)
 
 	// :28 scale e -> high by=embedding_scale
-	high := kernels.Scale(r, e, float32(m.EmbeddingScale))
+	// :29 scale high -> zero by=0
+	// :30 bias zero -> z weight=model.z_L_init
+	// :31 detach z -> low
+	high, low := kernels.ScaleBiasDetach0eadf5(r, e, w.ZLInit.Value, float32(m.EmbeddingScale), 0)
 	r.Free(e)
 
-	// :29 tensor -> z weight=model.z_L_init shape=1,1,hidden_size
-	z := r.TensorOf(w.ZLInit, nn.TensorOfAttrs{Shape: []int{1, 1, m.HiddenSize}})
-
-	// :30 expand z -> low shape=B,T,hidden_size
-	low := r.Expand(z, nn.ExpandAttrs{Shape: []int{b.B, b.T, m.HiddenSize}})
-	r.Free(z)
-
-	// :31 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :32 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :32 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
+	// :33 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
 	s.Round = make([]RoundSaved, m.HCycles)
 	h := r.Retain(high)
 	roundUnused := r.Retain(low)
@@ -78,20 +74,16 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	e := r.Embed(w.EmbedTokens, tokens)
 
 	// :28 scale e -> high by=embedding_scale
-	high := kernels.Scale(r, e, float32(m.EmbeddingScale))
+	// :29 scale high -> zero by=0
+	// :30 bias zero -> z weight=model.z_L_init
+	// :31 detach z -> low
+	high, low := kernels.ScaleBiasDetach0eadf5(r, e, w.ZLInit.Value, float32(m.EmbeddingScale), 0)
 	r.Free(e)
 
-	// :29 tensor -> z weight=model.z_L_init shape=1,1,hidden_size
-	z := r.TensorOf(w.ZLInit, nn.TensorOfAttrs{Shape: []int{1, 1, m.HiddenSize}})
-
-	// :30 expand z -> low shape=B,T,hidden_size
-	low := r.Expand(z, nn.ExpandAttrs{Shape: []int{b.B, b.T, m.HiddenSize}})
-	r.Free(z)
-
-	// :31 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
+	// :32 rope_table -> cs params=rope dim=head_dim theta=rope_theta max=max_position_embeddings
 	cs := r.RopeTable(b, m.modelCs)
 
-	// :32 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
+	// :33 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
 	h := r.Retain(high)
 	roundUnused := r.Retain(low)
 	for i := range m.HCycles {

@@ -14,10 +14,10 @@ import (
 //
 // Spec: specs/hrm_text.toml:24 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
-	// grad of :32 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
+	// grad of :33 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
 	droundUnused := r.Zeros(b.B, b.T, m.HiddenSize)
 
-	// grad of :32 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
+	// grad of :33 @round high low cs -> h _ repeat=H_cycles index=i prefix=model.
 	dhigh := r.Retain(dh)
 	dlow := r.Retain(droundUnused)
 	for i := m.HCycles - 1; i >= 0; i-- {
@@ -27,15 +27,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 		dhigh = nextDhigh
 		dlow = nextDlow
 	}
-	r.Free(droundUnused)
-
-	// grad of :30 expand z -> low shape=B,T,hidden_size
-	dz := r.SumBack(dlow, nn.SumBackAttrs{Like: []int{1, 1, m.HiddenSize}})
-	r.Free(dlow)
-
-	// grad of :29 tensor -> z weight=model.z_L_init shape=1,1,hidden_size
-	r.TensorOfGrad(w.ZLInit, dz, nn.TensorOfGradAttrs{Shape: []int{1, 1, m.HiddenSize}})
-	r.Free(dz)
+	r.Free(droundUnused, dlow)
 
 	// grad of :28 scale e -> high by=embedding_scale
 	de := kernels.ScaleGrad339fb3(r, dhigh, float32(m.EmbeddingScale))

@@ -43,9 +43,9 @@ func (c *Config) roundState(a *nn.StateAlloc, i int) RoundState {
 //	-> h [B,T,hidden_size] act
 //	-> l [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:34 [fn.round].
+// Spec: specs/hrm_text.toml:35 [fn.round].
 func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSaved, i int, high, low, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :37 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
+	// :38 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
 	var l1 gpu.Tensor
 	if m.Learning(i) < m.LCycles {
 		l1 = m.first(r, b, w.LModule, &s.LModule, i, low, high, cs)
@@ -53,7 +53,7 @@ func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSave
 		l1 = r.Retain(low)
 	}
 
-	// :38 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
+	// :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
 	s.Low = make([]LowSaved, m.Learning(i))
 	l := r.Retain(l1)
 	for j := range m.Learning(i) {
@@ -64,10 +64,10 @@ func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSave
 	}
 	r.Free(l1)
 
-	// :39 add high l -> x
+	// :40 add high l -> x
 	x := kernels.Add(r, high, l)
 
-	// :40 @stack x cs -> h prefix=H_module.
+	// :41 @stack x cs -> h prefix=H_module.
 	h := m.stack(r, b, w.HModule, &s.HModule, x, cs)
 	r.Free(x)
 	return h, l
@@ -81,9 +81,9 @@ func (m *Model) round(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSave
 //	-> h [B,T,hidden_size] act
 //	-> l [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:34 [fn.round].
+// Spec: specs/hrm_text.toml:35 [fn.round].
 func (m *Model) roundStep(r *nn.Recorder, b *nn.Batch, w *RoundWeights, st *RoundState, i int, high, low, cs gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// :37 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
+	// :38 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
 	var l1 gpu.Tensor
 	if m.Learning(i) < m.LCycles {
 		l1 = m.firstStep(r, b, w.LModule, &st.LModule, i, low, high, cs)
@@ -91,7 +91,7 @@ func (m *Model) roundStep(r *nn.Recorder, b *nn.Batch, w *RoundWeights, st *Roun
 		l1 = r.Retain(low)
 	}
 
-	// :38 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
+	// :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
 	l := r.Retain(l1)
 	for j := range m.Learning(i) {
 		b := b.At(j)
@@ -101,10 +101,10 @@ func (m *Model) roundStep(r *nn.Recorder, b *nn.Batch, w *RoundWeights, st *Roun
 	}
 	r.Free(l1)
 
-	// :39 add high l -> x
+	// :40 add high l -> x
 	x := kernels.Add(r, high, l)
 
-	// :40 @stack x cs -> h prefix=H_module.
+	// :41 @stack x cs -> h prefix=H_module.
 	h := m.stackStep(r, b, w.HModule, &st.HModule, x, cs)
 	r.Free(x)
 	return h, l

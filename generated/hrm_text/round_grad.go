@@ -15,14 +15,14 @@ import (
 //	-> dhigh2 [B,T,hidden_size] act
 //	-> dlow [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:34 [fn.round].
+// Spec: specs/hrm_text.toml:35 [fn.round].
 func (m *Model) roundGrad(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *RoundSaved, i int, dh, dl gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
-	// grad of :40 @stack x cs -> h prefix=H_module.
+	// grad of :41 @stack x cs -> h prefix=H_module.
 	dx := m.stackGrad(r, b, w.HModule, &s.HModule, dh)
 
 	dl2 := kernels.Add(r, dl, dx)
 
-	// grad of :38 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
+	// grad of :39 @low l1 high cs -> l repeat=learning index=j prefix=L_module.
 	dl1 := r.Retain(dl2)
 	var dhigh gpu.Tensor
 	for j := m.Learning(i) - 1; j >= 0; j-- {
@@ -37,7 +37,7 @@ func (m *Model) roundGrad(r *nn.Recorder, b *nn.Batch, w *RoundWeights, s *Round
 	dhigh2 := kernels.AddAc19c1(r, dx, dhigh)
 	r.Free(dx, dhigh)
 
-	// grad of :37 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
+	// grad of :38 @first low high cs -> l1 prefix=L_module. if=learning<L_cycles
 	var dlow gpu.Tensor
 	if m.Learning(i) < m.LCycles {
 		dlow = r.Zeros(b.B, b.T, m.HiddenSize)

@@ -35,9 +35,9 @@ func (c *Config) stackState(a *nn.StateAlloc) StackState {
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:54 [fn.stack].
+// Spec: specs/hrm_text.toml:55 [fn.stack].
 func (m *Model) stack(r *nn.Recorder, b *nn.Batch, w *StackWeights, s *StackSaved, x, cs gpu.Tensor) gpu.Tensor {
-	// :57 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
+	// :58 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
 	s.Layer = make([]LayerSaved, m.NumLayersPerStack)
 	xn := r.Retain(x)
 	for j := range m.NumLayersPerStack {
@@ -48,7 +48,7 @@ func (m *Model) stack(r *nn.Recorder, b *nn.Batch, w *StackWeights, s *StackSave
 	}
 	s.Xn = xn
 
-	// :58 rms_norm_plain xn -> y eps=rms_norm_eps
+	// :59 rms_norm_plain xn -> y eps=rms_norm_eps
 	yR, y := kernels.RMSNormPlain(r, xn, float32(m.RMSNormEps))
 	s.YR = yR
 	return y
@@ -60,9 +60,9 @@ func (m *Model) stack(r *nn.Recorder, b *nn.Batch, w *StackWeights, s *StackSave
 //	cs [B,T,head_dim] f32
 //	-> y [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:54 [fn.stack].
+// Spec: specs/hrm_text.toml:55 [fn.stack].
 func (m *Model) stackStep(r *nn.Recorder, b *nn.Batch, w *StackWeights, st *StackState, x, cs gpu.Tensor) gpu.Tensor {
-	// :57 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
+	// :58 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
 	xn := r.Retain(x)
 	for j := range m.NumLayersPerStack {
 		b := b.At(j)
@@ -71,7 +71,7 @@ func (m *Model) stackStep(r *nn.Recorder, b *nn.Batch, w *StackWeights, st *Stac
 		xn = nextXn
 	}
 
-	// :58 rms_norm_plain xn -> y eps=rms_norm_eps
+	// :59 rms_norm_plain xn -> y eps=rms_norm_eps
 	y := kernels.RMSNormPlain69cc8d(r, xn, float32(m.RMSNormEps))
 	r.Free(xn)
 	return y

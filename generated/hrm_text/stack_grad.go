@@ -13,13 +13,13 @@ import (
 //	dy [B,T,hidden_size] act
 //	-> dx [B,T,hidden_size] act
 //
-// Spec: specs/hrm_text.toml:54 [fn.stack].
+// Spec: specs/hrm_text.toml:55 [fn.stack].
 func (m *Model) stackGrad(r *nn.Recorder, b *nn.Batch, w *StackWeights, s *StackSaved, dy gpu.Tensor) gpu.Tensor {
-	// grad of :58 rms_norm_plain xn -> y eps=rms_norm_eps
+	// grad of :59 rms_norm_plain xn -> y eps=rms_norm_eps
 	dxn := kernels.RMSNormPlainGradC8d7f4(r, dy, s.YR, s.Xn)
 	r.Free(s.YR, s.Xn)
 
-	// grad of :57 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
+	// grad of :58 @layer x cs -> xn repeat=num_layers_per_stack index=j prefix=layers.{j}.
 	dx := r.Retain(dxn)
 	for j := m.NumLayersPerStack - 1; j >= 0; j-- {
 		b := b.At(j)

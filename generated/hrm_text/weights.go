@@ -108,14 +108,14 @@ func (c *Config) roundWeights(b *nn.Builder, i int) *RoundWeights {
 // ModelWeights are the tensors of [fn.model] in checkpoint order.
 type ModelWeights struct {
 	EmbedTokens *nn.Param // model.embed_tokens.weight [vocab_size,hidden_size]
-	ZLInit      *nn.Param // model.z_L_init [1,1,hidden_size]
+	ZLInit      *nn.Param // model.z_L_init [hidden_size]
 	Round       []*RoundWeights
 }
 
 func (c *Config) modelWeights(b *nn.Builder) *ModelWeights {
 	w := &ModelWeights{}
 	w.EmbedTokens = b.Normal("model.embed_tokens.weight", c.VocabSize, c.HiddenSize)
-	w.ZLInit = b.Normal("model.z_L_init", 1, 1, c.HiddenSize)
+	w.ZLInit = b.Fixed().Zeros("model.z_L_init", c.HiddenSize)
 	w.Round = make([]*RoundWeights, c.HCycles)
 	for i := range c.HCycles {
 		w.Round[i] = c.roundWeights(b.In("model."), i)
