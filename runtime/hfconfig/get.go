@@ -88,7 +88,21 @@ func (f *File) Ints(keys ...string) []int {
 }
 
 // IntsOr is Ints with a default.
+// A key such as layers.*.size is read for every element: layers.0.size and so on, where a null counts as 0 and an element
+// without it takes size itself.
 func (f *File) IntsOr(def []int, keys ...string) []int {
+	for _, k := range keys {
+		if head, tail, ok := strings.Cut(k, ".*."); ok && f.find(head) != nil {
+			out := make([]int, len(def))
+			for i := range out {
+				one := fmt.Sprintf("%s.%d.%s", head, i, tail)
+				if out[i] = f.IntOr(f.IntOr(0, tail), one); f.Null(one) {
+					out[i] = 0
+				}
+			}
+			return out
+		}
+	}
 	return get(f, false, def, "a list of whole numbers", keys, list((*node).integer))
 }
 
