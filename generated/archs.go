@@ -133,6 +133,7 @@ import (
 	"github.com/vulcast/vulcast/generated/nanochat"
 	"github.com/vulcast/vulcast/generated/nemotron"
 	"github.com/vulcast/vulcast/generated/nemotron_h"
+	"github.com/vulcast/vulcast/generated/neomme"
 	"github.com/vulcast/vulcast/generated/nllb_moe"
 	"github.com/vulcast/vulcast/generated/nomic_bert"
 	"github.com/vulcast/vulcast/generated/nystromformer"
@@ -320,6 +321,7 @@ func All() []*model.Arch {
 		nanochat.Arch(),
 		nemotron.Arch(),
 		nemotron_h.Arch(),
+		neomme.Arch(),
 		nllb_moe.Arch(),
 		nomic_bert.Arch(),
 		nystromformer.Arch(),
