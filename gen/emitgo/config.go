@@ -61,7 +61,15 @@ func (e *emitter) newConfig(s *source) {
 		case c.Default == nil:
 			s.line("%s = f.%s(%s)", field, readers[c.Type], keys)
 		default:
-			s.line("%s = f.%sOr(%s, %s)", field, readers[c.Type], sc.expr(c.Default, c.Type), keys)
+			def := sc.expr(c.Default, c.Type)
+			if c.Wordy {
+				s.line("if %s = %s; !f.Text(%s) {", field, def, keys)
+				def = field
+			}
+			s.line("%s = f.%sOr(%s, %s)", field, readers[c.Type], def, keys)
+			if c.Wordy {
+				s.line("}")
+			}
 			if c.Null {
 				s.line("if f.Null(%s) {", keys)
 				s.line("%s = %s", field, zeros[c.Type])

@@ -294,16 +294,20 @@ func (m *merger) config(name, decl string) {
 		m.fail(p, "config %s = %q, want `type [keys...] [= default]`", name, decl)
 		return
 	}
-	word, null := strings.CutSuffix(words[0], "?")
+	word, wordy := strings.CutSuffix(words[0], "~")
+	word, null := strings.CutSuffix(word, "?")
 	t, ok := expr.ParseType(word)
 	if null && !hasDefault {
 		m.fail(p, "config %s: %s without a default: a null counts as absent anyway", name, words[0])
+	}
+	if wordy && (!hasDefault || t != expr.Int && t != expr.Float) {
+		m.fail(p, "config %s: %s, want an int or a float with a default before ~", name, words[0])
 	}
 	if !ok {
 		m.fail(p, "config %s: unknown type %q, want int, float, bool, string, a list such as []int, or rope", name, words[0])
 		return
 	}
-	v := ConfigVar{Name: name, Type: t, Keys: words[1:], Null: null, Pos: p}
+	v := ConfigVar{Name: name, Type: t, Keys: words[1:], Null: null, Wordy: wordy, Pos: p}
 	if len(v.Keys) == 0 {
 		v.Keys = []string{name}
 	}

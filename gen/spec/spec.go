@@ -90,6 +90,7 @@ type ConfigVar struct {
 	Keys    []string // tried in order; nested keys are joined by dots
 	Default *expr.Expr
 	Null    bool // a null is the zero value, not the default
+	Wordy   bool // a text counts as absent
 	Pos     Pos
 }
 

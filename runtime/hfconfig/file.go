@@ -130,6 +130,12 @@ func (f *File) Null(keys ...string) bool {
 	return false
 }
 
+// Text reports whether the first of the keys that has a value holds a string: some keys hold a number or a word.
+func (f *File) Text(keys ...string) bool {
+	_, n := f.first(keys)
+	return n != nil && n.kind == stringKind
+}
+
 // Keys returns the keys of the object, in order.
 func (f *File) Keys() []string {
 	if f.root == nil {

@@ -37,6 +37,8 @@ func TestGet(t *testing.T) {
 		{"default", f.IntOr(8, "none", "null"), 8},
 		{"null", f.Null("none", "null"), true},
 		{"null beside a value", f.Null("null", "n"), false},
+		{"text", f.Text("none", "s"), true},
+		{"a number is no text", f.Text("n"), false},
 		{"absent is not null", f.Null("none", "deep.none"), false},
 		{"dotted key", f.Int("a.b"), 7},
 		{"nested", f.Int("deep.er.k"), 9},
