@@ -57,7 +57,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	if f.Null("sliding_window") {
 		c.SlidingWindow = 0
 	}
-	c.LayerPattern = f.IntOr(4, "sliding_window_pattern")
+	if c.LayerPattern = 4; !f.Text("sliding_window_pattern") {
+		c.LayerPattern = f.IntOr(c.LayerPattern, "sliding_window_pattern")
+	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if c.SlidingWindow > 0 && (i+1)%c.LayerPattern != 0 {

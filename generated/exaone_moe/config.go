@@ -83,7 +83,9 @@ func NewConfig(f *hfconfig.File) (*Config, error) {
 	c.FirstKDenseReplace = f.IntOr(1, "first_k_dense_replace")
 	c.UseQkNorm = f.BoolOr(false, "use_qk_norm")
 	c.SlidingWindow = f.IntOr(0, "sliding_window")
-	c.SlidingWindowPattern = f.IntOr(4, "sliding_window_pattern")
+	if c.SlidingWindowPattern = 4; !f.Text("sliding_window_pattern") {
+		c.SlidingWindowPattern = f.IntOr(c.SlidingWindowPattern, "sliding_window_pattern")
+	}
 	c.LayerTypes = f.StringsOr(nn.Each(c.NumHiddenLayers, func(i int) string {
 		return func() string {
 			if c.SlidingWindow > 0 && (i+1)%c.SlidingWindowPattern != 0 {
