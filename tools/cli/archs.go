@@ -1,6 +1,7 @@
 package cli
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +19,38 @@ type archInfo struct {
 	Kind       string   `json:"kind"`
 	ModelTypes []string `json:"model_types"`
 	Packages   []string `json:"packages,omitempty"` // model types of larger packages that contain it
+	Proof      *proof   `json:"proof,omitempty"`
+}
+
+// proof is what a verification run said of an architecture.
+type proof struct {
+	Passed int     `json:"fixtures_passed"`
+	Failed int     `json:"fixtures_failed,omitempty"`
+	Worst  float64 `json:"worst_of_bound"` // largest error as a multiple of its bound
+	Date   string  `json:"date"`
+}
+
+// provenJSON is written by tools/proven.
+//
+//go:embed proven.json
+var provenJSON []byte
+
+// proofs are the proofs of architectures by name.
+func proofs() (map[string]*proof, error) {
+	var list []struct {
+		Name string `json:"name"`
+		proof
+	}
+	if err := json.Unmarshal(provenJSON, &list); err != nil {
+		return nil, fmt.Errorf("proven.json: %w", err)
+	}
+	m := map[string]*proof{}
+	for i := range list {
+		if list[i].Passed+list[i].Failed > 0 {
+			m[list[i].Name] = &list[i].proof
+		}
+	}
+	return m, nil
 }
 
 func archsCommand(a *app) *cobra.Command {
@@ -36,8 +69,12 @@ func archsCommand(a *app) *cobra.Command {
 
 func printArchs(w io.Writer, archs []*model.Arch, asJSON bool) error {
 	list := []archInfo{}
+	proven, err := proofs()
+	if err != nil {
+		return err
+	}
 	for _, a := range archs {
-		info := archInfo{Name: a.Name, Kind: a.Kind.String(), ModelTypes: a.ModelTypes}
+		info := archInfo{Name: a.Name, Kind: a.Kind.String(), ModelTypes: a.ModelTypes, Proof: proven[a.Name]}
 		for _, p := range a.Packages {
 			info.Packages = append(info.Packages, p.ModelType)
 		}
