@@ -60,7 +60,11 @@ func kernelTable(ks []emitglsl.Kernel) ([]byte, error) {
 	}
 	b.WriteString(")\n\n// NN holds the kernels that runtime/nn launches.\nvar NN = nn.Kernels{\n")
 	for _, k := range ks {
-		fmt.Fprintf(&b, "\t%s: gpu.Kernel{Name: %q, Code: code%s},\n", camel(k.Name), k.Name, camel(k.Name))
+		more := ""
+		if k.Addresses {
+			more = fmt.Sprintf(", Addresses: true, Writes: %#b", k.Writes)
+		}
+		fmt.Fprintf(&b, "\t%s: gpu.Kernel{Name: %q, Code: code%s%s},\n", camel(k.Name), k.Name, camel(k.Name), more)
 	}
 	b.WriteString("}\n")
 	return format.Source([]byte(b.String()))

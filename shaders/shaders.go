@@ -17,6 +17,9 @@ type Source struct {
 	Name     string         // of the kernel: words joined by underscores, also the file name of its .comp and .spv
 	Template string         // file name in FS
 	Params   map[string]any // seen by the template as its dot
+
+	Addresses bool   // takes buffer addresses instead of bindings
+	Writes    uint16 // then: bit b set = buffer b is written
 }
 
 // Sources lists every library kernel, sorted by family.

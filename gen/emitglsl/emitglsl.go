@@ -22,6 +22,9 @@ import (
 type Kernel struct {
 	Name string // file name without .comp
 	Text string // GLSL, ending in a newline
+
+	Addresses bool   // takes buffer addresses instead of bindings
+	Writes    uint16 // then: bit b set = buffer b is written
 }
 
 // sprigNames are the functions of sprig that templates may use; all are pure.
@@ -58,7 +61,7 @@ func Render(s shaders.Source, origin string) (Kernel, error) {
 	if err := t.Execute(&out, s.Params); err != nil {
 		return Kernel{}, fmt.Errorf("kernel %s: %w", s.Name, err)
 	}
-	return Kernel{Name: s.Name, Text: tidy(out.String())}, nil
+	return Kernel{Name: s.Name, Text: tidy(out.String()), Addresses: s.Addresses, Writes: s.Writes}, nil
 }
 
 // parse reads a template and all partials; a partial lib/NAME.glsl is called as {{template "NAME" .}}.

@@ -151,6 +151,9 @@ func (w *formulaWriter) loopBody(b *strings.Builder, in string, phase int, store
 		if need[o.Name] && o.Class == Full {
 			fmt.Fprintf(b, "%sconst vec4 %s4 = %s;\n", in, o.Name, load(o))
 		}
+		if need[o.Name] && w.byQuads(o) {
+			fmt.Fprintf(b, "%[1]sconst vec4 %[2]s4 = W == 4 ? %[2]ss4(i0 / 4) : vec4(%[2]ss(i0));\n", in, o.Name)
+		}
 	}
 	for _, o := range stores {
 		if o.Class == Full {
@@ -181,6 +184,9 @@ func (w *formulaWriter) loopBody(b *strings.Builder, in string, phase int, store
 	}
 }
 
+// byQuads reports whether an operand of the last dimension is read four elements at a time: in kernels of rows.
+func (w *formulaWriter) byQuads(o Operand) bool { return w.g.Rows && o.Class == Vector && !o.F32 }
+
 // elementBody prints the per-element lines for the needed names.
 func (w *formulaWriter) elementBody(b *strings.Builder, in string, need map[string]bool, stores []Operand) {
 	at, i, row := "at", "at % D", "at / D"
@@ -194,7 +200,7 @@ func (w *formulaWriter) elementBody(b *strings.Builder, in string, need map[stri
 			continue
 		}
 		switch {
-		case o.Class == Full:
+		case o.Class == Full || w.byQuads(o):
 			lines = append(lines, fmt.Sprintf("const float %s = %s4[k];", o.Name, o.Name))
 		case w.g.Rows && (o.Class == RowOf || o.Class == Scalar): // read once a row
 		default:

@@ -126,10 +126,11 @@ void main() {
         for (uint i0 = W * lane; i0 < D; i0 += W * lanes) {
             const uint at0 = row * D + i0;
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             vec4 y4;
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float x = x4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float y = x * r * weight;
                 y4[k] = y;
             }
@@ -138,7 +139,7 @@ void main() {
         }
     }
 }
--- rms_norm_9d201e --
+-- rms_norm_9b22b4 --
 void main() {
     const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
     const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
@@ -158,10 +159,11 @@ void main() {
         for (uint i0 = W * lane; i0 < D; i0 += W * lanes) {
             const uint at0 = row * D + i0;
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             vec4 y4;
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float x = x4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float y = x * r * weight;
                 y4[k] = y;
             }
@@ -170,7 +172,7 @@ void main() {
         }
     }
 }
--- rms_norm_grad_263578 --
+-- rms_norm_grad_44277a --
 void main() {
     const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
     const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
@@ -182,10 +184,11 @@ void main() {
             const uint at0 = row * D + i0;
             const uint column = group * D + i0;
             const vec4 dy4 = W == 4 ? dys4(at0 / 4) : vec4(dys(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float dy = dy4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float x = x4[k];
                 const float dweight = dy * x * r;
                 dweights[column + k] = row == group ? dweight : dweights[column + k] + dweight;
@@ -196,11 +199,12 @@ void main() {
         for (uint i0 = W * lane; i0 < D; i0 += W * lanes) {
             const uint at0 = row * D + i0;
             const vec4 dy4 = W == 4 ? dys4(at0 / 4) : vec4(dys(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
             vec4 dx4;
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float dy = dy4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float x = x4[k];
                 const float dx = r * (dy * weight - x * r * r * mean1);
                 dx4[k] = dx;
@@ -210,7 +214,7 @@ void main() {
         }
     }
 }
--- rms_norm_grad_add_ef9e4e --
+-- rms_norm_grad_add_b5a933 --
 void main() {
     const uint lane = gl_LocalInvocationID.x, lanes = gl_WorkGroupSize.x;
     const uint group = gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x;
@@ -222,10 +226,11 @@ void main() {
             const uint at0 = row * D + i0;
             const uint column = group * D + i0;
             const vec4 dy4 = W == 4 ? dys4(at0 / 4) : vec4(dys(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float dy = dy4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float x = x4[k];
                 const float dweight = dy * x * r;
                 dweights[column + k] = row == group ? dweight : dweights[column + k] + dweight;
@@ -236,12 +241,13 @@ void main() {
         for (uint i0 = W * lane; i0 < D; i0 += W * lanes) {
             const uint at0 = row * D + i0;
             const vec4 dy4 = W == 4 ? dys4(at0 / 4) : vec4(dys(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
             const vec4 x24 = W == 4 ? x2s4(at0 / 4) : vec4(x2s(at0));
             vec4 y4;
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float dy = dy4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float x = x4[k];
                 const float x2 = x24[k];
                 const float dx = r * (dy * weight - x * r * r * mean1);

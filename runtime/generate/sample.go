@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sort"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/vulcast/vulcast/runtime/model"
 )
 
@@ -79,12 +81,21 @@ func (s *sampler) penalize(logits []float32, history []int32) {
 
 // argmax is the first of the largest logits.
 func argmax(logits []float32) (int32, error) {
+	pieces := (len(logits) + widenChunk - 1) / widenChunk
+	tops := make([]int, pieces)
+	var g errgroup.Group
+	for n := range pieces {
+		g.Go(func() (err error) {
+			tops[n], err = argmaxOf(logits, n*widenChunk, min(len(logits), (n+1)*widenChunk))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return 0, err
+	}
 	best := -1
-	for i, v := range logits {
-		if v != v {
-			return 0, fmt.Errorf("the logit of token %d is not a number: the model's weights or activations overflowed", i)
-		}
-		if best < 0 || v > logits[best] {
+	for _, i := range tops {
+		if best < 0 || logits[i] > logits[best] {
 			best = i
 		}
 	}
@@ -92,6 +103,20 @@ func argmax(logits []float32) (int32, error) {
 		return 0, fmt.Errorf("no logit is finite: the model's weights or activations overflowed")
 	}
 	return int32(best), nil
+}
+
+// argmaxOf is the first of the largest logits from from to end.
+func argmaxOf(logits []float32, from, end int) (int, error) {
+	best, top := from, logits[from]
+	for i, v := range logits[from:end] {
+		if v != v {
+			return 0, fmt.Errorf("the logit of token %d is not a number: the model's weights or activations overflowed", from+i)
+		}
+		if v > top {
+			best, top = from+i, v
+		}
+	}
+	return best, nil
 }
 
 // fill lists the tokens with exp((logit - top) / temperature). Tokens too unlikely to be drawn are left out.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/model"
 	"github.com/vulcast/vulcast/runtime/nn"
@@ -35,6 +37,7 @@ type stepOf struct {
 	in     *nn.Batch
 	rec    *gpu.Recording
 	logits gpu.Tensor // host-visible [B V]
+	wide   []float32  // logits, widened
 	rows   model.Rows
 }
 
@@ -85,7 +88,7 @@ func (s *session) encode(prompts [][]int32, pad int32) error {
 		return err
 	}
 	r := s.l.NewRecorder()
-	s.l.Model.Encode(r, &model.Inputs{Enc: s.enc}, s.state)
+	s.l.Model.Encode(r, (&model.Inputs{Enc: s.enc}).OnDevice(r), s.state)
 	rec, err := r.Finish()
 	if err != nil {
 		return err
@@ -94,8 +97,8 @@ func (s *session) encode(prompts [][]int32, pad int32) error {
 	return errors.Join(rec.Run(), rec.Close())
 }
 
-// feed puts T tokens of every row into the caches and returns the logits of the last ones, [B V] in a new
-// slice. seg is 0 for padding, nil = none of it is.
+// feed puts T tokens of every row into the caches and returns the logits of the last ones, [B V], which the next call for
+// as many tokens overwrites. seg is 0 for padding, nil = none of it is.
 func (s *session) feed(tokens, seg []int32) ([]float32, error) {
 	T := len(tokens) / s.B
 	if s.used+T > s.S {
@@ -126,21 +129,28 @@ func (s *session) feed(tokens, seg []int32) ([]float32, error) {
 	}
 	s.used += T
 	s.fresh = false
-	return readLogits(s.l.Dev, c.logits)
+	return c.wide, readLogits(s.l.Dev, c.logits, c.wide)
 }
 
-// readLogits widens logits of any storage.
-func readLogits(dev *gpu.Device, x gpu.Tensor) ([]float32, error) {
-	out := make([]float32, x.Len())
-	if x.Type == gpu.F32 {
-		return out, dev.Read(x, out)
+// readLogits widens logits of any storage. Every token waits for it: nothing is allocated, and goroutines share the work.
+func readLogits(dev *gpu.Device, x gpu.Tensor, out []float32) error {
+	raw := dev.HostBytes(x)
+	if raw == nil {
+		return fmt.Errorf("logits %v: not in memory of the host", x)
 	}
-	raw := make([]byte, x.Bytes())
-	if err := dev.Read(x, raw); err != nil {
-		return nil, err
+	var g errgroup.Group
+	size := x.Type.Size()
+	for at := 0; at < len(out); at += widenChunk {
+		end := min(len(out), at+widenChunk)
+		g.Go(func() error {
+			return safetensors.Widen(safetensors.DType(x.Type.String()), raw[size*at:size*end], out[at:end])
+		})
 	}
-	return out, safetensors.Widen(safetensors.DType(x.Type.String()), raw, out)
+	return g.Wait()
 }
+
+// widenChunk is how many logits one goroutine takes: each token waits for it.
+const widenChunk = 1 << 15
 
 // step returns the recording of a step.
 func (s *session) step(key stepKey) (c *stepOf, err error) {
@@ -167,13 +177,14 @@ func (s *session) step(key stepKey) (c *stepOf, err error) {
 	}()
 	r := s.l.NewRecorder()
 	r.UseArena(s.arena)
-	logits := s.l.Model.Step(r, &model.Inputs{Dec: c.in, Enc: s.enc, LastOnly: true}, s.state)
+	logits := s.l.Model.Step(r, (&model.Inputs{Dec: c.in, Enc: s.enc, LastOnly: true}).OnDevice(r), s.state)
 	if err := r.Err(); err != nil {
 		return c, err
 	}
 	if c.logits, err = s.l.Dev.AllocHost(logits.Type, s.B, logits.Cols()); err != nil {
 		return c, err
 	}
+	c.wide = make([]float32, c.logits.Len())
 	r.Copy(c.logits, logits)
 	r.Free(logits)
 	if c.rec, err = r.Finish(); err != nil {

@@ -26,6 +26,7 @@ const (
 	sCoopMat2, sFlexDims, sCoopMat2Max  = 1000593000, 1000593001, 1000593002
 	sBF16                               = 1000141000
 	sMemoryProps2, sBudget              = 1000059006, 1000237000
+	sSMBuiltins                         = 1000154001
 )
 
 // chooser collects the feature structs and extensions of a device.
@@ -123,6 +124,11 @@ func (c *chooser) choose(i *Info, api uint32) {
 		i.SubgroupControl, i.FullSubgroups, i.IntDot = f13[7], f13[8], f13[13]
 	case c.extension("VK_EXT_subgroup_size_control", sSubgroupControl0, 2, 0, 1):
 		i.SubgroupControl, i.FullSubgroups = true, true
+	}
+	if c.have["VK_NV_shader_sm_builtins"] { // its properties need no feature
+		sm := c.make(sSMBuiltins, nil)
+		c.get("vkGetPhysicalDeviceProperties2", sProperties2, sm)
+		i.Units = int(sm.v[0])
 	}
 	if c.have["VK_EXT_memory_budget"] {
 		c.exts = append(c.exts, "VK_EXT_memory_budget")

@@ -24,6 +24,7 @@ type Info struct {
 	MaxInvocations        int // invocations of a workgroup
 	MaxGroupSize          [3]int
 	SharedBytes           int // workgroup memory
+	Units                 int // processors that run workgroups (multiprocessors); 0 = the driver does not say
 	MaxBindings           int // storage buffers of one kernel
 	TimestampNanos        float64
 	HasTimestamps         bool

@@ -74,30 +74,38 @@ func (rec *Recording) runStamped(c *commands, mode stamping) error {
 	return rec.Wait()
 }
 
-// KernelTime sums the operations of one name in a profiled run.
+// KernelTime sums the operations of one name and one number of workgroups in a profiled run.
 type KernelTime struct {
-	Name  string
-	Count int
-	Time  time.Duration
-	Bytes int64 // bound for reading and writing; what the kernel touched may be less or more
+	Name   string
+	Groups int // workgroups of one operation; 0 for copies and fills
+	Count  int
+	Time   time.Duration
+	Bytes  int64 // bound for reading and writing; what the kernel touched may be less or more
+	Flops  int64 // as far as the recorder was told
 }
 
 // Profile runs the recording once with a barrier and a timestamp round every operation and returns the
-// times by kernel, longest first. Kernels that normally overlap are slower this way.
+// times by kernel and workgroups, longest first. Kernels that normally overlap are slower this way.
 func (rec *Recording) Profile() ([]KernelTime, error) {
 	if err := rec.runStamped(&rec.measured, stampsEach); err != nil {
 		return nil, err
 	}
-	at := map[string]int{}
+	type key struct {
+		name   string
+		groups int
+	}
+	at := map[key]int{}
 	var list []KernelTime
 	for i, o := range rec.ops {
-		k, ok := at[o.name()]
+		id := key{o.name(), int(o.groups[0]) * int(o.groups[1]) * int(o.groups[2])}
+		k, ok := at[id]
 		if !ok {
 			k = len(list)
-			at[o.name()], list = k, append(list, KernelTime{Name: o.name()})
+			at[id], list = k, append(list, KernelTime{Name: id.name, Groups: id.groups})
 		}
 		list[k].Count++
 		list[k].Time += time.Duration(rec.times[i])
+		list[k].Flops += o.flops
 		for _, u := range rec.uses(o) {
 			if u.reads || u.writes {
 				list[k].Bytes += u.to - u.from

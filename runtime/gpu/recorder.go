@@ -30,6 +30,7 @@ type op struct {
 	bufs     int
 	firstArg int // push constants, or the word of a fill
 	args     int
+	flops    int64
 }
 
 type opKind uint8
@@ -88,6 +89,13 @@ func (r *Recorder) Peak() int64 { return r.plan.bytes() }
 // Largest describes the n largest temporary tensors that are alive when the planned bytes are highest, with
 // their bytes.
 func (r *Recorder) Largest(n int) []string { return largest(r.peakStorages(), n) }
+
+// Flops says that the last recorded operation does n floating-point operations, for profiles.
+func (r *Recorder) Flops(n int64) {
+	if r.err == nil && len(r.ops) > 0 {
+		r.ops[len(r.ops)-1].flops = n
+	}
+}
 
 // Ops returns the number of operations recorded so far.
 func (r *Recorder) Ops() int { return len(r.ops) }

@@ -92,6 +92,13 @@ type Inputs struct {
 	LastOnly bool // logits of the last position only
 }
 
+// OnDevice returns in with what the host writes copied to device memory at the start of a recording.
+func (in *Inputs) OnDevice(r *nn.Recorder) *Inputs {
+	c := *in
+	c.Dec, c.Enc = r.Local(in.Dec), r.Local(in.Enc)
+	return &c
+}
+
 // Decoder returns Dec with its encoder's batch in place.
 func (in *Inputs) Decoder() *nn.Batch {
 	if in.Dec == nil {

@@ -43,6 +43,10 @@ func (r *Recorder) Attention(
 	}
 	y = r.Alloc(r.Act, n.B, n.T, n.H, n.V)
 	lse = r.Alloc(gpu.F32, n.B, n.H, n.T)
+	if c := r.attentionCoopFor(n); c.side != 0 {
+		r.attentionOnCoop(c, n, sinks, y, lse)
+		return y, lse
+	}
 	if r.lanesFor(n) {
 		lanes, per := int(r.info().SubgroupSize), r.perLane(n, n.T*n.G)
 		spec := n.spec(uint32(lanes), uint32(n.perStep()), uint32(per))
@@ -60,6 +64,9 @@ func (r *Recorder) Attention(
 		)
 		return y, lse
 	}
+	if r.attentionFew(n, sinks, y, lse) {
+		return y, lse
+	}
 	r.attentionTile(n, sinks, y, lse)
 	return y, lse
 }
@@ -70,24 +77,19 @@ func (r *Recorder) attentionTile(n *attentionCall, sinks, y, lse gpu.Tensor) {
 	lanes, high := n.tile(r.info(), n.T*n.G, n.V)
 	rows := lanes / 4 * high
 	splits := r.keySplits(n, rows)
+	r.attentionSplit(&r.K.AttentionTile, n, splits, ceilDiv(n.T*n.G, rows), n.spec(uint32(lanes), uint32(high)), sinks, y, lse)
+}
+
+// attentionSplit records a forward kernel of so many tiles a kv head, with the keys in splits parts, and joins the parts.
+func (r *Recorder) attentionSplit(k *gpu.Kernel, n *attentionCall, splits, tiles int, spec []uint32, sinks, y, lse gpu.Tensor) {
 	outY, outLse := y, lse
 	if splits > 1 {
 		outY = r.Alloc(gpu.F32, splits*n.B, n.T, n.H, n.V)
 		outLse = r.Alloc(gpu.F32, splits*n.B, n.H, n.T)
 		n.splits = splits
 	}
-	r.attentionRows(
-		&r.K.AttentionTile,
-		n,
-		func(batch int) int { return batch * n.K * ceilDiv(n.T*n.G, rows) * n.splits },
-		n.spec(uint32(lanes), uint32(high)),
-		append(
-			n.inputs(),
-			gpu.Bind{T: sinks},
-			gpu.Bind{T: outY, PerRow: true},
-			gpu.Bind{T: outLse, PerRow: true},
-		),
-	)
+	r.attentionRows(k, n, func(batch int) int { return batch * n.K * tiles * n.splits }, spec,
+		append(n.inputs(), gpu.Bind{T: sinks}, perRow(outY), perRow(outLse)))
 	if splits > 1 {
 		total := n.B * n.T * n.H
 		r.DispatchLinear(
@@ -102,6 +104,33 @@ func (r *Recorder) attentionTile(n *attentionCall, sinks, y, lse gpu.Tensor) {
 		)
 		r.Free(outY, outLse)
 	}
+}
+
+// attentionFew records the kernel for at most 8 packed rows, if it can take n: then it needs no more than one dispatch where
+// there are few keys.
+func (r *Recorder) attentionFew(n *attentionCall, sinks, y, lse gpu.Tensor) bool {
+	info, rows, width := r.info(), n.T*n.G, int(r.info().SubgroupSize)
+	octets := 1
+	for octets*8 < max(n.E, n.V) {
+		octets *= 2
+	}
+	lanes := 128
+	if info.MaxInvocations >= 256 && !info.IsCPU {
+		lanes = 256
+	}
+	shared := lanes/octets*(n.V+2)*4 + 256
+	if rows > 8 || rows > lanes/octets || n.E%8 != 0 || n.V%8 != 0 || octets > width || n.flags&flagDropout != 0 || lanes%width != 0 ||
+		info.SubgroupOps&subgroupShuffle == 0 || lanes > info.MaxInvocations || shared > info.SharedBytes {
+		return false
+	}
+	const least = 256 // keys of a part
+	splits := max(1, min(ceilDiv(256, n.B*n.K), ceilDiv(n.S, least), 64))
+	if largest := max(n.largestBytes(), int64(splits)*int64(n.B*n.T*n.H*n.V)*4); largest > info.MaxStorageBufferRange {
+		splits = 1
+	}
+	r.attentionSplit(&r.K.AttentionFew, n, splits, 1, n.spec(uint32(lanes), uint32(octets), info.SubgroupSize, uint32(rows)), sinks, y,
+		lse)
+	return true
 }
 
 // keySplits returns in how many parts the keys are worked on: enough for about 256 workgroups, of at least 64
@@ -157,11 +186,16 @@ func (n *attentionCall) perStep() int {
 }
 
 // tile chooses the lanes and the vec4s of rows per lane of a tile kernel that keeps rows of the given width
-// in registers.
+// in registers: smaller tiles where large ones leave half of the device idle.
 func (n *attentionCall) tile(info *gpu.Info, rows, width int) (lanes, high int) {
+	few := func(size int) bool { return n.B*n.K*ceilDiv(rows, size) < enoughTiles/2 }
 	switch {
 	case rows <= 8:
 		return 32, 1
+	case few(32) && !info.IsCPU:
+		return 64, 1
+	case few(64) && !info.IsCPU && info.SharedBytes >= 18<<10 && info.MaxInvocations >= 128:
+		return 128, 1
 	case info.SharedBytes < 18<<10 || info.MaxInvocations < 128:
 		return 64, 1
 	case rows > 32 && width <= 128 && info.SharedBytes >= 32<<10:

@@ -24,7 +24,9 @@ func (r *Recorder) AttentionGrad(
 		dbias = r.Alloc(gpu.F32, bias.Shape...)
 		r.Fill(dbias, 0)
 	}
-	if r.lanesFor(n) {
+	if c := r.attentionCoopFor(n, y, dy); c.side != 0 {
+		r.attentionGradCoop(c, n, y, dy, lse, delta, dq, dk, dv, dbias)
+	} else if r.lanesFor(n) {
 		r.attentionGradLanes(n, y, dy, lse, delta, dq, dk, dv, dbias)
 	} else {
 		r.attentionGradTile(n, y, dy, lse, delta, dq, dk, dv, dbias)

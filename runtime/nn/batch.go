@@ -30,3 +30,26 @@ func (b *Batch) At(i int) *Batch {
 	c.Layer = c.Layer*256 + uint32(i) + 1
 	return &c
 }
+
+// Local returns b with copies in device memory of the tensors that the host writes, made at this place of the recording: many
+// kernels read them many times, each time over the bus if they stayed where they are. CPU drivers know one memory.
+func (r *Recorder) Local(b *Batch) *Batch {
+	if b == nil || r.info().IsCPU || r.Err() != nil {
+		return b
+	}
+	c := *b
+	for _, t := range []*gpu.Tensor{&c.Tokens, &c.Pos, &c.Seg, &c.KeySeg, &c.Base, &c.Labels, &c.Types, &c.LossScale} {
+		*t = r.LocalTensor(*t)
+	}
+	return &c
+}
+
+// LocalTensor is Local for one tensor; the copy lives as long as the recording.
+func (r *Recorder) LocalTensor(t gpu.Tensor) gpu.Tensor {
+	if !t.Valid() || r.info().IsCPU || r.Err() != nil {
+		return t
+	}
+	c := r.Alloc(t.Type, t.Shape...)
+	r.Copy(c, t)
+	return c
+}

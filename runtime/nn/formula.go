@@ -127,7 +127,7 @@ func (r *Recorder) columnGroups() int {
 	if r.info().IsCPU {
 		return 16
 	}
-	return 256
+	return 512
 }
 
 // Float adds a number.
@@ -191,5 +191,9 @@ func (f *Formula) lanes(w int) int {
 	if !f.byRows {
 		return f.r.linearLanes()
 	}
-	return f.r.rowLanes(f.d)
+	lanes, info := f.r.rowLanes(f.d), f.r.info()
+	for !info.IsCPU && f.rows < f.r.units() && lanes*w < f.d && 2*lanes <= min(1024, info.MaxInvocations) {
+		lanes *= 2 // a few rows: what counts is how long one takes
+	}
+	return lanes
 }

@@ -14,6 +14,10 @@ type Kernels struct {
 	MatmulTileNt, MatmulTileNn, MatmulTileTn, MatmulTileTt             gpu.Kernel
 	MatmulFew, MatmulJoin                                              gpu.Kernel
 
+	// Matrix products on cooperative matrices (matmul_coop.go).
+	MatmulCoopNtBf16, MatmulCoopNnBf16, MatmulCoopTnBf16 gpu.Kernel
+	MatmulCoopNtF16, MatmulCoopNnF16, MatmulCoopTnF16    gpu.Kernel
+
 	// Embedding tables (embed.go).
 	Embed, EmbedLinks, EmbedGrad gpu.Kernel
 
@@ -24,9 +28,11 @@ type Kernels struct {
 	SquareSums, GradNorm, Adamw, Adamw64 gpu.Kernel
 
 	// Attention: tile kernels for GPUs, lane kernels for CPU drivers (attention.go).
-	AttentionTile, AttentionGradQTile, AttentionGradKvTile    gpu.Kernel
-	AttentionLanes, AttentionGradQLanes, AttentionGradKvLanes gpu.Kernel
-	AttentionCombine, AttentionGradSinks                      gpu.Kernel
+	AttentionTile, AttentionGradQTile, AttentionGradKvTile             gpu.Kernel
+	AttentionLanes, AttentionGradQLanes, AttentionGradKvLanes          gpu.Kernel
+	AttentionCombine, AttentionGradSinks, AttentionFew                 gpu.Kernel
+	AttentionCoopBf16, AttentionGradQCoopBf16, AttentionGradKvCoopBf16 gpu.Kernel
+	AttentionCoopF16, AttentionGradQCoopF16, AttentionGradKvCoopF16    gpu.Kernel
 
 	// Rotary positions and decoding caches (rope.go, cache.go).
 	Rope, RopeTable, CacheAppend gpu.Kernel

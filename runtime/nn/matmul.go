@@ -77,6 +77,9 @@ func (p product) plain() product {
 	return p
 }
 
+// flops is the number of floating-point operations.
+func (p *product) flops() int64 { return 2 * int64(p.m) * int64(p.n) * int64(p.k) * int64(p.batch) }
+
 // batched makes the product of two stacks of matrices and the shape of its result.
 func batched(a, b gpu.Tensor, opt MatmulOpts) (p product, shape []int, err error) {
 	if len(a.Shape) < 2 || len(b.Shape) < 2 {
@@ -222,7 +225,8 @@ func (p *product) epilogue() (bits uint32) {
 	return bits
 }
 
-// aligned tells which stored rows may be read in words of four elements (1 A, 2 B, 4 C) and of eight (8 B, 16 A and B).
+// aligned tells which stored rows may be read in words of four elements (1 A, 2 B, 4 C) and of eight (8 B, 16 A and B,
+// 32 C).
 func (p *product) aligned() (bits uint32) {
 	whole := func(by int, values ...int) bool {
 		for _, v := range values {
@@ -247,6 +251,9 @@ func (p *product) aligned() (bits uint32) {
 	}
 	if whole(4, p.n, p.ldc, p.offC) {
 		bits |= 4
+	}
+	if whole(8, p.n, p.ldc, p.offC) {
+		bits |= 32
 	}
 	if whole(8, innerB, p.ldb, p.offB, p.bOuter, p.bInner) {
 		bits |= 8

@@ -16,14 +16,16 @@ type tiling struct {
 	tileN  int
 	splitK bool // the kernel takes a part of K
 	stepK  int  // parts of K are multiples of this
+
+	coop *coopTile // of matmul_coop, which takes spec's place
 }
 
 // tiling chooses the kernel for p. This table is the only place that knows which kernels there are:
 //
 //	CPU driver with shuffles        lanes    rows of a tile by M, columns by layout
 //	GPU, at most 8 rows, NT         few      one pass over the weights
+//	GPU with matrix units, 16 bits  coop     256x128 to 64x64, by coopTiles
 //	GPU                             tile     128x128, 64x64 or 32x32, the largest that fills the device
-//	cooperative matrices            (a row here, before tile, once those kernels exist)
 func (r *Recorder) tiling(p *product) tiling {
 	info := r.info()
 	shuffles := info.SubgroupOps&subgroupShuffle != 0 && info.SubgroupSize >= 4
@@ -37,12 +39,19 @@ func (r *Recorder) tiling(p *product) tiling {
 		if fewRows {
 			return r.few(p)
 		}
+	case "coop":
+		if t, ok := r.coop(p); ok {
+			return t
+		}
 	case "":
 		if info.IsCPU && shuffles {
 			return r.lanes(p, r.wideWords())
 		}
 		if fewRows {
 			return r.few(p)
+		}
+		if t, ok := r.coop(p); ok && !info.IsCPU {
+			return t
 		}
 	}
 	return r.tile(p)
@@ -101,20 +110,29 @@ func laneRows(m int, heights []int) int {
 	return most
 }
 
-// few is matmul_few: a workgroup of one subgroup, or of four where a row is long, makes four columns (two of many rows).
+// few is matmul_few: workgroups of four subgroups, which make columns of their own or share the K of long rows where there
+// are few columns.
 func (r *Recorder) few(p *product) tiling {
 	size := int(r.info().SubgroupSize)
-	threads := size
-	if p.k >= 1024 && 4*size <= r.info().MaxInvocations {
-		threads = 4 * size
+	subs := 4
+	for subs > 1 && subs*size > r.info().MaxInvocations {
+		subs /= 2
 	}
-	columns := 4
-	if p.m > 4 || p.n < 4096 {
-		columns = 2
+	columns, share := 2, 1
+	for share < subs && p.n/columns*share < fewSubgroups && p.k/share > 8*size {
+		share *= 2
 	}
-	return tiling{kernel: &r.K.MatmulFew, tileM: p.m, tileN: columns,
-		spec: []uint32{uint32(threads), uint32(p.m), uint32(columns), p.aligned(), r.oneSubgroup(threads), p.epilogue()}}
+	ahead := 4
+	if p.m > 4 {
+		ahead = 2
+	}
+	return tiling{kernel: &r.K.MatmulFew, tileM: p.m, tileN: columns * subs / share,
+		spec: []uint32{uint32(subs * size), uint32(p.m), uint32(columns), p.aligned(), uint32(share), p.epilogue(), uint32(size),
+			uint32(ahead)}}
 }
+
+// fewSubgroups is the number of subgroups that keep enough loads in flight.
+const fewSubgroups = 4096
 
 // enoughTiles is the number of workgroups from which a GPU counts as full.
 const enoughTiles = 128
@@ -142,20 +160,7 @@ func (r *Recorder) tile(p *product) tiling {
 func (r *Recorder) splitK(p product) {
 	t := r.tiling(&p)
 	gm, gn := (p.m+t.tileM-1)/t.tileM, (p.n+t.tileN-1)/t.tileN
-	want := enoughTiles
-	if r.info().IsCPU {
-		want = 8 // a few per core
-	}
-	splits := 1
-	if t.splitK {
-		splits = max(1, min(want/(gm*gn*p.batch), p.k/512, 16))
-	}
-	chunk := p.k
-	if splits > 1 {
-		chunk = (p.k + splits - 1) / splits
-		chunk = (chunk + 63) / 64 * 64 // a multiple of every stepK
-		splits = (p.k + chunk - 1) / chunk
-	}
+	splits, chunk := r.parts(&p, t, gm*gn*p.batch)
 	if splits == 1 {
 		r.grid(p, t, gm, gn, 1, p.k)
 		return
@@ -163,14 +168,43 @@ func (r *Recorder) splitK(p product) {
 	q := p
 	q.c = r.Alloc(gpu.F32, p.batch, splits, p.m, p.n)
 	q.bias, q.add, q.accumulate, q.offC, q.ldc = gpu.Tensor{}, gpu.Tensor{}, false, 0, p.n
-	t.spec[3], t.spec[5] = q.aligned(), 0
+	if t.coop == nil {
+		t.spec[3], t.spec[5] = q.aligned(), 0
+	}
 	r.grid(q, t, gm, gn, splits, chunk)
 	r.join(p, q.c, splits)
 	r.Free(q.c)
 }
 
+// parts is the number of parts of K and their length, for a product of so many tiles.
+func (r *Recorder) parts(p *product, t tiling, tiles int) (splits, chunk int) {
+	want, least := enoughTiles, 512
+	switch {
+	case r.info().IsCPU:
+		want = 8 // a few per core
+	case t.tileM == 32: // of 64 lanes: several run on a processor at once, and waiting for loads is what takes long
+		want, least = 4*r.units(), 128
+	}
+	splits = 1
+	switch {
+	case t.coop != nil:
+		splits = t.coop.splits
+	case t.splitK:
+		splits = max(1, min(want/tiles, p.k/least, 16))
+	}
+	if splits == 1 {
+		return 1, p.k
+	}
+	chunk = ceilDiv(ceilDiv(p.k, splits), 64) * 64 // a multiple of every stepK
+	return ceilDiv(p.k, chunk), chunk
+}
+
 // grid records the dispatches of one kernel, in slices where the device's limits on y and z ask for it.
 func (r *Recorder) grid(p product, t tiling, gm, gn, splits, chunk int) {
+	if t.coop != nil {
+		r.coopGrid(p, t, gm*gn, splits, chunk)
+		return
+	}
 	limit := r.info().MaxGroups
 	if gn > limit[0] || gm > limit[1] || p.batch*splits > limit[2] {
 		r.failf("matmul: %v by %v needs %d x %d x %d workgroups; the device allows %v", p.a, p.b, gn, gm, p.batch*splits,
@@ -178,6 +212,7 @@ func (r *Recorder) grid(p product, t tiling, gm, gn, splits, chunk int) {
 		return
 	}
 	r.Dispatch(t.kernel, [3]int{gn, gm, p.batch * splits}, t.spec, p.pushWords(splits, chunk), p.a, p.b, p.c, p.bias, p.add)
+	r.Flops(p.flops())
 }
 
 // join adds the parts [batch, splits, M, N] of a product into its C. A batch of products has no windows.

@@ -41,14 +41,15 @@ type Moments struct {
 	Rate         float32 // factor of the learning rate; 0 means 1
 }
 
-// normGroups is the number of partial sums of one parameter.
-const normGroups = 64
+// normGroups is the number of partial sums of n gradients: a piece of 64 KiB each, as far as there are 1024.
+func normGroups(n int) int { return max(1, min(1024, n>>14)) }
 
 // GradNorm returns F32 [2]: the Euclidean norm of the gradients of params together, times hyper's GradScale, and 1 if that is
 // infinite or NaN, else 0. Frozen parameters are left out. The order of the additions depends on the shapes alone.
 func (r *Recorder) GradNorm(params []*Param, hyper gpu.Tensor) (norm gpu.Tensor) {
 	norm = r.Alloc(gpu.F32, 2)
 	var pieces []gpu.Tensor
+	total := 0
 	for _, p := range params {
 		if p.Frozen {
 			continue
@@ -56,21 +57,28 @@ func (r *Recorder) GradNorm(params []*Param, hyper gpu.Tensor) (norm gpu.Tensor)
 		if !p.Grad.Valid() && r.Err() == nil {
 			r.failf("%s: it has no gradient to take the norm of", p.Name)
 		}
-		r.eachFlat(p.Grad.Len(), 4, func(from, n int) { pieces = append(pieces, flat(p.Grad, from, n)) })
+		r.eachFlat(p.Grad.Len(), 4, func(from, n int) {
+			pieces = append(pieces, flat(p.Grad, from, n))
+			total += ceilDiv(normGroups(n), 64) * 64 // a piece's sums begin where a kernel can bind them
+		})
 	}
 	if r.Err() != nil {
 		return norm
 	}
 	lanes := r.rowLanes(1 << 20)
 	spec := []uint32{uint32(lanes), r.oneSubgroup(lanes)}
-	parts := r.Alloc(gpu.F32, max(1, len(pieces)), normGroups)
+	parts := r.Alloc(gpu.F32, max(64, total))
+	at := 0
+	for _, g := range pieces {
+		groups := normGroups(g.Len())
+		room := ceilDiv(groups, 64) * 64
+		// Empty groups fill the room with zeros.
+		r.Dispatch(&r.K.SquareSums, [3]int{room, 1, 1}, spec,
+			[]uint32{uint32(g.Len()), uint32(ceilDiv(ceilDiv(g.Len(), 4), groups))}, g, parts.Slice(at, at+room))
+		at += room
+	}
 	if len(pieces) == 0 {
 		r.Fill(parts, 0)
-	}
-	for i, g := range pieces {
-		quads := (g.Len() + 3) / 4
-		r.Dispatch(&r.K.SquareSums, [3]int{normGroups, 1, 1}, spec,
-			[]uint32{uint32(g.Len()), uint32((quads + normGroups - 1) / normGroups)}, g, parts.Slice(i, i+1))
 	}
 	r.Dispatch(&r.K.GradNorm, [3]int{1, 1, 1}, spec, []uint32{uint32(parts.Len())}, parts, hyper, norm)
 	r.Free(parts)

@@ -28,6 +28,9 @@ type Recorder struct {
 	// chooses by device and shape.
 	Family string
 
+	// Tile and Splits, when not 0, choose the tile of cooperative products (1 is the first of coopTiles) and the parts of K.
+	Tile, Splits int
+
 	// Seed is U32 [2], written before each step: the run's seed and the step. Dropout reads it.
 	Seed  gpu.Tensor
 	sites uint32 // dropouts recorded so far

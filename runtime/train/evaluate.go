@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"math"
 
 	"github.com/vulcast/vulcast/runtime/data"
@@ -81,7 +82,7 @@ func (e *Evaluator) record(b *data.Batch) error {
 	if e.arena != nil {
 		r.UseArena(e.arena)
 	}
-	recordLoss(r, e.l.Model.Loss(r, in), e.result)
+	recordLoss(r, e.l.Model.Loss(r, in.OnDevice(r)), e.result)
 	e.step.rec, err = r.Finish()
 	return err
 }
@@ -97,4 +98,12 @@ func (e *Evaluator) Close() error {
 		err = e.l.Dev.Release(e.result)
 	}
 	return err
+}
+
+// Profile runs the last batch once more and returns the times of its kernels.
+func (e *Evaluator) Profile() ([]gpu.KernelTime, error) {
+	if e.step == nil || e.step.rec == nil {
+		return nil, errors.New("profile: no batch has run yet")
+	}
+	return e.step.rec.Profile()
 }

@@ -111,8 +111,8 @@ func (t *Trainer) recordStep(b *data.Batch) (s *stepRecordings, err error) {
 	}()
 	passes := func(accumulate bool) func(*nn.Recorder) {
 		return func(r *nn.Recorder) {
-			r.Training, r.Accumulate, r.Seed = true, accumulate, t.random
-			recordLoss(r, t.l.Model.Train(r, s.in), t.result)
+			r.Training, r.Accumulate = true, accumulate
+			recordLoss(r, t.l.Model.Train(r, s.in.OnDevice(r)), t.result)
 		}
 	}
 	update := func(r *nn.Recorder) { recordUpdate(r, t.params, t.moments, t.hyper, t.result) }
@@ -149,6 +149,7 @@ func recordUpdate(r *nn.Recorder, params []*nn.Param, ms []nn.Moments, hyper, re
 	if r.Err() != nil {
 		return
 	}
+	hyper = r.LocalTensor(hyper)
 	norm := r.GradNorm(params, hyper)
 	r.AdamW(params, ms, hyper, norm)
 	r.Copy(result.Slice(resultNorm, resultNorm+2), norm)
@@ -215,12 +216,24 @@ func (t *Trainer) Next() (float64, error) {
 	return s.loss, err
 }
 
-// Profile repeats the last step, with the time of every kernel: for measurements. It needs a step without accumulation.
+// Profile runs the recordings of the last step once more, all but the further micro-batches, and returns the times of their
+// kernels. A step must have run. The weights change.
 func (t *Trainer) Profile() ([]gpu.KernelTime, error) {
-	if t.step == nil || t.step.whole == nil {
-		return nil, errors.New("profile: no step of one micro-batch has run")
+	if t.step == nil {
+		return nil, errors.New("profile: no step has run yet")
 	}
-	return t.step.whole.Profile()
+	var all []gpu.KernelTime
+	for _, rec := range []*gpu.Recording{t.step.whole, t.step.first, t.step.update} {
+		if rec == nil {
+			continue
+		}
+		times, err := rec.Profile()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, times...)
+	}
+	return all, nil
 }
 
 // pass is the recording of micro-batch i.

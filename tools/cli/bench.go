@@ -17,7 +17,7 @@ import (
 )
 
 type benchFlags struct {
-	json, train, profile        bool
+	json, train, profile, roofs bool
 	shape, arch, dtype          string
 	batch, seq, prefill, decode int
 	runs                        int
@@ -45,8 +45,9 @@ A line each: the median of the runs, tokens a second, and the largest device mem
 	s.BoolVar(&f.train, "train", false, "measure training steps")
 	s.IntVar(&f.prefill, "prefill", 0, "measure reading a prompt of this many tokens")
 	s.IntVar(&f.decode, "decode", 0, "measure writing this many tokens")
-	s.BoolVar(&f.profile, "profile", false, "print the time of every kernel of a step to standard error")
-	s.IntVar(&f.runs, "runs", 5, "runs to take the median of, after one that is not counted")
+	s.BoolVar(&f.profile, "profile", false, "after the runs, the time of each kernel")
+	s.BoolVar(&f.roofs, "roofs", false, "measure what the device can do at most, and no model")
+	s.IntVar(&f.runs, "runs", 5, "runs to take the median of, after one that is not counted, or as many as warm a GPU up")
 	return c
 }
 
@@ -64,6 +65,8 @@ type measured struct {
 	PeakBytes  int64   `json:"peak_bytes"`
 	Device     string  `json:"device"`
 	Driver     string  `json:"driver"`
+
+	profile []gpu.KernelTime
 }
 
 // bencher measures one model.
@@ -83,9 +86,9 @@ type workload struct {
 	tokens int
 	run    func() error
 	time   func() time.Duration
+	close  func() error
 
-	profile func() ([]gpu.KernelTime, error) // of the last step; nil = there is none
-	close   func() error
+	profile func() ([]gpu.KernelTime, error)
 }
 
 func (f *benchFlags) check() error {
@@ -114,6 +117,9 @@ func (a *app) bench(c *cobra.Command, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.roofs {
+		return a.roofs(c)
+	}
 	b.o = model.Options{Weights: typ, Activations: typ, Kernels: a.kernels}
 	if b.dev, err = a.open(); err != nil {
 		return err
@@ -132,7 +138,7 @@ func (a *app) bench(c *cobra.Command, f *benchFlags) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
-		if err := printMeasured(c.OutOrStdout(), m, f.json); err != nil {
+		if err := errors.Join(printMeasured(c.OutOrStdout(), m, f.json), printProfile(c.OutOrStdout(), m, f.json)); err != nil {
 			return err
 		}
 	}
@@ -154,7 +160,8 @@ func (b *bencher) measure(ctx context.Context, name string, make func(*model.Loa
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	var seconds []float64
-	for i := range b.f.runs + 1 {
+	start := time.Now()
+	for i := 0; len(seconds) < b.f.runs; i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, errors.New("interrupted")
 		}
@@ -166,16 +173,11 @@ func (b *bencher) measure(ctx context.Context, name string, make func(*model.Loa
 		if w.time != nil {
 			spent = w.time()
 		}
-		if i > 0 {
+		if i == 0 {
+			start = time.Now()
+		} else if b.dev.Info.IsCPU || time.Since(start) > warmUp {
 			seconds = append(seconds, spent.Seconds())
 		}
-	}
-	if b.f.profile && w.profile != nil {
-		times, err := w.profile()
-		if err != nil {
-			return nil, err
-		}
-		printProfile(b.messages, times)
 	}
 	m = &measured{Work: name, Shape: b.f.shape, DType: b.f.dtype, Batch: b.f.batch, Tokens: w.tokens, Runs: len(seconds),
 		Seconds: median(seconds), PeakBytes: b.dev.MemoryUse(), Device: b.dev.Info.Name, Driver: b.dev.Info.Driver}
@@ -183,8 +185,14 @@ func (b *bencher) measure(ctx context.Context, name string, make func(*model.Loa
 		m.Parameters += int64(p.Value.Len())
 	}
 	m.Speed = float64(b.f.batch*w.tokens) / m.Seconds
-	return m, nil
+	if b.f.profile && w.profile != nil {
+		m.profile, err = w.profile()
+	}
+	return m, err
 }
+
+// warmUp is how long a GPU works before anything counts: an idle one has a low clock.
+const warmUp = 600 * time.Millisecond
 
 func median(list []float64) float64 {
 	s := slices.Sorted(slices.Values(list))
@@ -202,15 +210,4 @@ func printMeasured(w io.Writer, m *measured, asJSON bool) error {
 	_, err := fmt.Fprintf(w, "%s %s %s batch %d x %d: %.1f tokens/s, %.4f s (median of %d), %s, %s\n", m.Work, m.Shape, m.DType,
 		m.Batch, m.Tokens, m.Speed, m.Seconds, m.Runs, train.ByteText(m.PeakBytes), m.Device)
 	return err
-}
-
-// printProfile prints the kernels of a step, the longest first. Each ran alone, so together they take longer than the step.
-func printProfile(w io.Writer, times []gpu.KernelTime) {
-	all := time.Duration(0)
-	for _, k := range times {
-		all += k.Time
-	}
-	for _, k := range times {
-		fmt.Fprintf(w, "%10.3f ms %5.1f %% %5d x %s\n", k.Time.Seconds()*1e3, 100*float64(k.Time)/float64(all), k.Count, k.Name)
-	}
 }

@@ -34,7 +34,7 @@ func (b *bencher) trainer(l *model.Loaded) (t *train.Trainer, rows *data.Blocks,
 		return nil, nil, nil, err
 	}
 	c := train.DefaultConfig()
-	c.Batch, c.Steps, c.Warmup = b.f.batch, b.f.runs+1, 0
+	c.Batch, c.Steps, c.Warmup = b.f.batch, 1<<20, 0
 	if t, err = train.New(l, rows, nil, c, train.Options{Folder: dir}); err != nil {
 		return nil, nil, nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -61,7 +61,7 @@ func (b *bencher) forward(l *model.Loaded) (*workload, error) {
 		return nil, err
 	}
 	e := train.NewEvaluator(l, rows, b.f.batch)
-	return &workload{tokens: b.f.seq, close: e.Close, run: func() error {
+	return &workload{tokens: b.f.seq, close: e.Close, profile: e.Profile, run: func() error {
 		_, err := e.Run(0)
 		return err
 	}}, nil
@@ -91,7 +91,7 @@ func (b *bencher) reading(l *model.Loaded) (*workload, error) {
 		return nil, err
 	}
 	return &workload{tokens: b.f.prefill, run: run, close: g.Close,
-		profile: func() ([]gpu.KernelTime, error) { return g.Profile(b.f.prefill) },
+		profile: func() ([]gpu.KernelTime, error) { return g.Profile(min(b.f.prefill, 512)) },
 		time:    func() time.Duration { return g.Stats.PromptTime }}, nil
 }
 

@@ -25,6 +25,7 @@ type attentionCase struct {
 	sinks, slopes, segs       bool
 	storage                   gpu.DType
 	dropout                   float64
+	family                    string
 }
 
 var attentionCases = []attentionCase{
@@ -188,7 +189,7 @@ func runAttention(t *testing.T, c attentionCase, call *refrun.Call, forward bool
 		Key:     56,
 	}
 	r := recorder(d, c.storage)
-	r.Training, r.Seed = true, uploadWords(t, d, 12, 34)
+	r.Training, r.Seed, r.Family = true, uploadWords(t, d, 12, 34), c.family
 	y, lse := r.Attention(b, b, x[0], x[1], x[2], x[3], x[4], a)
 	outs := []gpu.Tensor{y, lse}
 	if !forward {
@@ -225,36 +226,40 @@ func TestAttentionTile(t *testing.T) {
 
 func testAttention(t *testing.T) {
 	for _, c := range attentionCases {
-		t.Run(c.name, func(t *testing.T) {
-			call := c.inputs()
-			got := runAttention(t, c, call, false)
-			want, err := refrun.Kernels()["attention"](call)
-			if err != nil {
-				t.Fatal(err)
-			}
-			grads, err := refrun.Kernels()["attention_grad"](call)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tol := 4e-6
-			if c.storage != gpu.F32 {
-				tol = 1e-2
-			}
-			report := ""
-			for i, name := range []string{"y", "lse", "dq", "dk", "dv", "dbias", "dsinks"} {
-				w := append(want, grads...)[i]
-				if w == nil {
-					continue
-				}
-				if got[i] == nil {
-					t.Errorf("%s is missing", name)
-					continue
-				}
-				report += fmt.Sprintf(" %s %.1e", name, near(t, name, got[i], w, tol))
-			}
-			t.Log(report)
-		})
+		t.Run(c.name, func(t *testing.T) { checkAttention(t, c) })
 	}
+}
+
+// checkAttention compares all results of a case with the reference.
+func checkAttention(t *testing.T, c attentionCase) {
+	t.Helper()
+	call := c.inputs()
+	got := runAttention(t, c, call, false)
+	want, err := refrun.Kernels()["attention"](call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, err := refrun.Kernels()["attention_grad"](call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tol := 4e-6
+	if c.storage != gpu.F32 {
+		tol = 1e-2
+	}
+	report := ""
+	for i, name := range []string{"y", "lse", "dq", "dk", "dv", "dbias", "dsinks"} {
+		w := append(want, grads...)[i]
+		if w == nil {
+			continue
+		}
+		if got[i] == nil {
+			t.Errorf("%s is missing", name)
+			continue
+		}
+		report += fmt.Sprintf(" %s %.1e", name, near(t, name, got[i], w, tol))
+	}
+	t.Log(report)
 }
 
 // TestAttentionChunks makes one binding reach too little for the whole batch, and compares bit by bit with
