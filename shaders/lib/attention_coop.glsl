@@ -80,8 +80,8 @@ void putWeights(uint i, uint q, vec4 w) {
     else slab[at].zw = x;
 }
 
-// softExp is exp(x) for x <= 0 to what 16-bit weights can tell.
-float softExp(float x) { return exp2(x * LOG2_E); }
+// softExp is exp(x) for x <= 0 to what 16-bit weights can tell; NaN (no key at all) gives 0.
+float softExp(float x) { return exp2(max(x * LOG2_E, -300.0)); }
 
 // The sequences of a tile's keys, for the mask.
 shared int tileSeg[COLS];
@@ -94,7 +94,8 @@ shared int tileSeg[COLS];
 bool allSeen(uint s0, uint end, int qSeg, int t) {
     bool yes = s0 + COLS <= end;
     if (CAUSAL) yes = yes && int(s0 + COLS) - 1 <= t;
-    if (WINDOW) yes = yes && t - int(s0) < int(window) && int(s0 + COLS) - 1 - t < int(window);
+    if (WINDOW) yes = yes && t - int(s0) < int(window) && int(s0 + COLS) - 1 - t < int(ahead);
+    if (CHUNKS) yes = yes && t / int(window) == int(s0) / int(window) && t / int(window) == int(s0 + COLS - 1) / int(window);
     if (KEYSEG) {
         const int one = tileSeg[0];
         for (uint c = LANE; c < COLS; c += WIDTH) yes = yes && tileSeg[c] == one;
