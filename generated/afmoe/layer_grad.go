@@ -16,7 +16,7 @@ import (
 // Spec: specs/afmoe.toml:35 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, i int, dy gpu.Tensor) gpu.Tensor {
 	// grad of :44 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps
-	df, dPostMLPLayernormWeight := kernels.RMSNormGrad263578(r, dy, s.FnR, w.PostMLPLayernorm.Value, s.F)
+	df, dPostMLPLayernormWeight := kernels.RMSNormGrad44277a(r, dy, s.FnR, w.PostMLPLayernorm.Value, s.F)
 	r.Free(s.FnR, s.F)
 
 	// grad of :44 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps
@@ -28,7 +28,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :42 rms_norm x1 -> h1 weight=pre_mlp_layernorm.weight eps=rms_norm_eps
-	dPreMLPLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PreMLPLayernorm.Value, s.X1, dy)
+	dPreMLPLayernormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.PreMLPLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :42 rms_norm x1 -> h1 weight=pre_mlp_layernorm.weight eps=rms_norm_eps
@@ -36,7 +36,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(dPreMLPLayernormWeight)
 
 	// grad of :40 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
-	da, dPostAttentionLayernormWeight := kernels.RMSNormGrad263578(r, dx12, s.AnR, w.PostAttentionLayernorm.Value, s.A)
+	da, dPostAttentionLayernormWeight := kernels.RMSNormGrad44277a(r, dx12, s.AnR, w.PostAttentionLayernorm.Value, s.A)
 	r.Free(s.AnR, s.A)
 
 	// grad of :40 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -48,7 +48,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :38 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :38 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

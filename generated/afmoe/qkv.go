@@ -79,7 +79,7 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor
 	// :47 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
 	var q gpu.Tensor
 	if m.QkNorm() {
-		q = kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+		q = kernels.RMSNorm9b22b4(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	} else {
 		q = r.Retain(q0)
 	}
@@ -88,7 +88,7 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor
 	// :48 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
 	var k gpu.Tensor
 	if m.QkNorm() {
-		k = kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+		k = kernels.RMSNorm9b22b4(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	} else {
 		k = r.Retain(k0)
 	}

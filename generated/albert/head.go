@@ -32,7 +32,7 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 	// :61 act d -> g fn=hidden_act
 	// :62 layer_norm g -> n weight=predictions.LayerNorm.weight bias=predictions.LayerNorm.bias eps=layer_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.PredictionsLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.PredictionsLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tens
 
 	// :61 act d -> g fn=hidden_act
 	// :62 layer_norm g -> n weight=predictions.LayerNorm.weight bias=predictions.LayerNorm.bias eps=layer_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.PredictionsLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.PredictionsLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	r.Free(d)
 
 	// :63 linear n -> logits weight=predictions.decoder.weight bias=predictions.bias|predictions.decoder.bias out=vocab_size tied=albert.embeddings.word_embeddings.weight

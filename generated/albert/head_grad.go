@@ -21,7 +21,7 @@ func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSav
 
 	// grad of :62 layer_norm g -> n weight=predictions.LayerNorm.weight bias=predictions.LayerNorm.bias eps=layer_norm_eps
 	// grad of :61 act d -> g fn=hidden_act
-	dPredictionsLayerNormWeight, dPredictionsLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
+	dPredictionsLayerNormWeight, dPredictionsLayerNormBias, dd := kernels.LayerNormGradActGrad397f61(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
 	// grad of :62 layer_norm g -> n weight=predictions.LayerNorm.weight bias=predictions.LayerNorm.bias eps=layer_norm_eps

@@ -34,7 +34,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :39 add x a -> xa
 	// :40 layer_norm xa -> x1 weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -54,7 +54,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :44 add o x1 -> xf
 	// :45 layer_norm xf -> y weight=full_layer_layer_norm.weight bias=full_layer_layer_norm.bias eps=layer_norm_eps
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, o, x1, w.FullLayerLayerNorm.Value, w.FullLayerLayerNormBias.Value, float32(m.LayerNormEps))
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, o, x1, w.FullLayerLayerNorm.Value, w.FullLayerLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -74,7 +74,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :39 add x a -> xa
 	// :40 layer_norm xa -> x1 weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps
-	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
+	x1 := kernels.AddLayerNormF69f27(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :41 linear x1 -> f weight=ffn.weight bias=ffn.bias out=intermediate_size
@@ -90,7 +90,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :44 add o x1 -> xf
 	// :45 layer_norm xf -> y weight=full_layer_layer_norm.weight bias=full_layer_layer_norm.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, o, x1, w.FullLayerLayerNorm.Value, w.FullLayerLayerNormBias.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, o, x1, w.FullLayerLayerNorm.Value, w.FullLayerLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(o, x1)
 	return y
 }

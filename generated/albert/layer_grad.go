@@ -16,7 +16,7 @@ import (
 // Spec: specs/albert.toml:35 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :45 layer_norm xf -> y weight=full_layer_layer_norm.weight bias=full_layer_layer_norm.bias eps=layer_norm_eps
-	dxf, dFullLayerLayerNormWeight, dFullLayerLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.FullLayerLayerNorm.Value, s.Xf)
+	dxf, dFullLayerLayerNormWeight, dFullLayerLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.FullLayerLayerNorm.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :45 layer_norm xf -> y weight=full_layer_layer_norm.weight bias=full_layer_layer_norm.bias eps=layer_norm_eps
@@ -40,7 +40,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(s.X1, df)
 
 	// grad of :40 layer_norm xa -> x1 weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps
-	dxa, dAttentionLayerNormWeight, dAttentionLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
+	dxa, dAttentionLayerNormWeight, dAttentionLayerNormBias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :40 layer_norm xa -> x1 weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps

@@ -50,7 +50,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :18 add x a -> x1
 	// :19 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -84,7 +84,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/axk1.toml:13 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs gpu.Tensor) gpu.Tensor {
 	// :16 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :17 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -92,7 +92,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :18 add x a -> x1
 	// :19 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :20 @mlp h1 -> f prefix=mlp.
@@ -102,7 +102,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :21 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps if=sparse
 	var fn gpu.Tensor
 	if m.Sparse(i) {
-		fn = kernels.RMSNorm9d201e(r, f, w.PostMLPLayernorm.Value, float32(m.RMSNormEps))
+		fn = kernels.RMSNorm9b22b4(r, f, w.PostMLPLayernorm.Value, float32(m.RMSNormEps))
 	} else {
 		fn = r.Retain(f)
 	}

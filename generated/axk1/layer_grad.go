@@ -18,7 +18,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :21 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps if=sparse
 	var df, dPostMLPLayernormWeight gpu.Tensor
 	if m.Sparse(i) {
-		df, dPostMLPLayernormWeight = kernels.RMSNormGrad263578(r, dy, s.FnR, w.PostMLPLayernorm.Value, s.F)
+		df, dPostMLPLayernormWeight = kernels.RMSNormGrad44277a(r, dy, s.FnR, w.PostMLPLayernorm.Value, s.F)
 	} else {
 		df = r.Retain(dy)
 	}
@@ -35,7 +35,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :19 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
+	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :19 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -46,7 +46,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :16 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :16 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -127,7 +127,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	c0 := r.Linear(w.QAProj, x)
 
 	// :56 rms_norm c0 -> c weight=q_a_layernorm.weight eps=latent_eps
-	c_ := kernels.RMSNorm9d201e(r, c0, w.QALayernorm.Value, float32(m.LatentEps()))
+	c_ := kernels.RMSNorm9b22b4(r, c0, w.QALayernorm.Value, float32(m.LatentEps()))
 
 	// :57 concat c c0 -> cc
 	cc := r.Concat([]gpu.Tensor{c_, c0}, nn.ConcatAttrs{Axis: []int{-1}})

@@ -64,7 +64,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dcc)
 
 	// grad of :56 rms_norm c0 -> c weight=q_a_layernorm.weight eps=latent_eps
-	dQALayernormWeight, dc03 := kernels.RMSNormGradAddEf9e4e(r, dc, s.CR, w.QALayernorm.Value, s.C0, dc0)
+	dQALayernormWeight, dc03 := kernels.RMSNormGradAddB5a933(r, dc, s.CR, w.QALayernorm.Value, s.C0, dc0)
 	r.Free(dc, s.CR, s.C0, dc0)
 
 	// grad of :56 rms_norm c0 -> c weight=q_a_layernorm.weight eps=latent_eps

@@ -58,7 +58,7 @@ func (m *Model) gatedNorm(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *G
 // Spec: specs/axk2.toml:42 [fn.gated_norm].
 func (m *Model) gatedNormStep(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, x gpu.Tensor) gpu.Tensor {
 	// :45 rms_norm x -> n weight=norm.weight eps=rms_norm_eps
-	n := kernels.RMSNorm9d201e(r, x, w.Norm.Value, float32(m.RMSNormEps))
+	n := kernels.RMSNorm9b22b4(r, x, w.Norm.Value, float32(m.RMSNormEps))
 
 	// :46 linear n -> d weight=W_down.weight out=gated_norm_rank
 	d := r.Linear(w.WDown, n)

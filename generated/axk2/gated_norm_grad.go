@@ -33,7 +33,7 @@ func (m *Model) gatedNormGrad(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, 
 	r.Free(s.N, dd)
 
 	// grad of :45 rms_norm x -> n weight=norm.weight eps=rms_norm_eps
-	dx, dNormWeight := kernels.RMSNormGrad263578(r, dn2, s.NR, w.Norm.Value, s.X)
+	dx, dNormWeight := kernels.RMSNormGrad44277a(r, dn2, s.NR, w.Norm.Value, s.X)
 	r.Free(dn2, s.NR, s.X)
 
 	// grad of :45 rms_norm x -> n weight=norm.weight eps=rms_norm_eps

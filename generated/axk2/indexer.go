@@ -40,7 +40,7 @@ func (m *Model) indexer(r *nn.Recorder, b *nn.Batch, w *IndexerWeights, x, c_, c
 	k0 := r.Linear(w.Wk, x)
 
 	// :45 layer_norm k0 -> k1 weight=k_norm.weight bias=k_norm.bias eps=1e-6
-	k1 := kernels.LayerNormE8fcc7(r, k0, w.KNorm.Value, w.KNormBias.Value, 1e-6)
+	k1 := kernels.LayerNorm07dee0(r, k0, w.KNorm.Value, w.KNormBias.Value, 1e-6)
 	r.Free(k0)
 
 	// :46 reshape k1 -> k2 shape=B,T,1,index_head_dim
@@ -96,7 +96,7 @@ func (m *Model) indexerStep(r *nn.Recorder, b *nn.Batch, w *IndexerWeights, st *
 	k0 := r.Linear(w.Wk, x)
 
 	// :45 layer_norm k0 -> k1 weight=k_norm.weight bias=k_norm.bias eps=1e-6
-	k1 := kernels.LayerNormE8fcc7(r, k0, w.KNorm.Value, w.KNormBias.Value, 1e-6)
+	k1 := kernels.LayerNorm07dee0(r, k0, w.KNorm.Value, w.KNormBias.Value, 1e-6)
 	r.Free(k0)
 
 	// :46 reshape k1 -> k2 shape=B,T,1,index_head_dim

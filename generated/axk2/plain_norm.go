@@ -36,6 +36,6 @@ func (m *Model) plainNorm(r *nn.Recorder, b *nn.Batch, w *PlainNormWeights, s *P
 // Spec: specs/axk2.toml:37 [fn.plain_norm].
 func (m *Model) plainNormStep(r *nn.Recorder, b *nn.Batch, w *PlainNormWeights, x gpu.Tensor) gpu.Tensor {
 	// :40 rms_norm x -> y weight=weight eps=rms_norm_eps
-	y := kernels.RMSNorm9d201e(r, x, w.Weight.Value, float32(m.RMSNormEps))
+	y := kernels.RMSNorm9b22b4(r, x, w.Weight.Value, float32(m.RMSNormEps))
 	return y
 }

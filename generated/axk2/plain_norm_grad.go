@@ -16,7 +16,7 @@ import (
 // Spec: specs/axk2.toml:37 [fn.plain_norm].
 func (m *Model) plainNormGrad(r *nn.Recorder, b *nn.Batch, w *PlainNormWeights, s *PlainNormSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :40 rms_norm x -> y weight=weight eps=rms_norm_eps
-	dx, dWeight := kernels.RMSNormGrad263578(r, dy, s.YR, w.Weight.Value, s.X)
+	dx, dWeight := kernels.RMSNormGrad44277a(r, dy, s.YR, w.Weight.Value, s.X)
 	r.Free(s.YR, s.X)
 
 	// grad of :40 rms_norm x -> y weight=weight eps=rms_norm_eps

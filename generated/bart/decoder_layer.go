@@ -50,7 +50,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :96 add x a -> xa
 	// :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -61,7 +61,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :99 add x1 c -> xc
 	// :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
-	xc, x2M, x2R, x2 := kernels.AddLayerNorm84d554(r, x1, c_, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
+	xc, x2M, x2R, x2 := kernels.AddLayerNormDfb8cf(r, x1, c_, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
 	s.Xc = xc
 	s.X2M = x2M
 	s.X2R = x2R
@@ -72,7 +72,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :102 add x2 f -> xf
 	// :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x2, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x2, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -93,7 +93,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :96 add x a -> xa
 	// :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	x1 := kernels.AddLayerNormF69f27(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :98 @cross_attention x1 e -> c prefix=encoder_attn.
@@ -101,7 +101,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :99 add x1 c -> xc
 	// :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
-	x2 := kernels.AddLayerNorm970c8e(r, x1, c_, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
+	x2 := kernels.AddLayerNormF69f27(r, x1, c_, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
 	r.Free(x1, c_)
 
 	// :101 @decoder_mlp x2 -> f
@@ -109,7 +109,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :102 add x2 f -> xf
 	// :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	y := kernels.AddLayerNorm970c8e(r, x2, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	y := kernels.AddLayerNormF69f27(r, x2, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(x2, f)
 	return y
 }

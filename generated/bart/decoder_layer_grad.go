@@ -17,7 +17,7 @@ import (
 // Spec: specs/bart.toml:92 [fn.decoder_layer].
 func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, s *DecoderLayerSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dxf, dFinalLayerNormWeight, dFinalLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.FinalLayerNorm.Value, s.Xf)
+	dxf, dFinalLayerNormWeight, dFinalLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.FinalLayerNorm.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :103 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -32,7 +32,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dx2 := m.decoderMLPGrad(r, b, w.DecoderMLP, &s.DecoderMLP, dxf)
 
 	// grad of :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
-	dxc, dEncoderAttnLayerNormWeight, dEncoderAttnLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx2, s.X2M, s.X2R, w.EncoderAttnLayerNorm.Value, s.Xc)
+	dxc, dEncoderAttnLayerNormWeight, dEncoderAttnLayerNormBias := kernels.AddLayerNormGradAda563(r, dxf, dx2, s.X2M, s.X2R, w.EncoderAttnLayerNorm.Value, s.Xc)
 	r.Free(dxf, dx2, s.X2M, s.X2R, s.Xc)
 
 	// grad of :100 layer_norm xc -> x2 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
@@ -47,7 +47,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dx1, de := m.crossAttentionGrad(r, b, w.EncoderAttn, &s.EncoderAttn, dxc)
 
 	// grad of :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dxa, dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxc, dx1, s.X1M, s.X1R, w.SelfAttnLayerNorm.Value, s.Xa)
+	dxa, dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias := kernels.AddLayerNormGradAda563(r, dxc, dx1, s.X1M, s.X1R, w.SelfAttnLayerNorm.Value, s.Xa)
 	r.Free(dxc, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :97 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

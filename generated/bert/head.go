@@ -32,7 +32,7 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 	// :51 act d -> g fn=hidden_act
 	// :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tens
 
 	// :51 act d -> g fn=hidden_act
 	// :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	r.Free(d)
 
 	// :53 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias out=vocab_size tied=bert.embeddings.word_embeddings.weight

@@ -19,7 +19,7 @@ func (m *Model) embeddingsGrad(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	r.Free(s.YMask)
 
 	// grad of :21 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	de, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.E)
+	de, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.E)
 	r.Free(dn, s.NM, s.NR, s.E)
 
 	// grad of :21 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps

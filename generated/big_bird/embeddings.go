@@ -117,7 +117,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	r.Free(e, dMask)
 
 	// :31 layer_norm d -> y weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	y := kernels.LayerNormE8fcc7(r, d, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	y := kernels.LayerNorm07dee0(r, d, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(d)
 	return y
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/big_bird.toml:18 [fn.embeddings].
 func (m *Model) embeddingsGrad(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s *EmbeddingsSaved, dy gpu.Tensor) {
 	// grad of :31 layer_norm d -> y weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	dd, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LayerNorm.Value, s.D)
+	dd, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.LayerNorm.Value, s.D)
 	r.Free(s.YM, s.YR, s.D)
 
 	// grad of :31 layer_norm d -> y weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps

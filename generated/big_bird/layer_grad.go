@@ -16,7 +16,7 @@ import (
 // Spec: specs/bert.toml:55 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xf)
+	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
@@ -31,7 +31,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dx1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dxf)
 
 	// grad of :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
-	dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
+	dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps

@@ -95,7 +95,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	r.Free(x0)
 
 	// :33 layer_norm xn -> e weight=model.encoder.layernorm_embedding.weight bias=model.encoder.layernorm_embedding.bias eps=1e-5
-	e := kernels.LayerNormE8fcc7(r, xn, w.LayernormEmbedding.Value, w.ModelEncoderLayernormEmbeddingBias.Value, 1e-5)
+	e := kernels.LayerNorm07dee0(r, xn, w.LayernormEmbedding.Value, w.ModelEncoderLayernormEmbeddingBias.Value, 1e-5)
 	r.Free(xn)
 	return e
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/bigbird_pegasus.toml:26 [fn.encoder].
 func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *EncoderSaved, de gpu.Tensor) {
 	// grad of :33 layer_norm xn -> e weight=model.encoder.layernorm_embedding.weight bias=model.encoder.layernorm_embedding.bias eps=1e-5
-	dxn, dModelEncoderLayernormEmbeddingWeight, dModelEncoderLayernormEmbeddingBias := kernels.LayerNormGrad821544(r, de, s.EM, s.ER, w.LayernormEmbedding.Value, s.Xn)
+	dxn, dModelEncoderLayernormEmbeddingWeight, dModelEncoderLayernormEmbeddingBias := kernels.LayerNormGrad6e5c8f(r, de, s.EM, s.ER, w.LayernormEmbedding.Value, s.Xn)
 	r.Free(s.EM, s.ER, s.Xn)
 
 	// grad of :33 layer_norm xn -> e weight=model.encoder.layernorm_embedding.weight bias=model.encoder.layernorm_embedding.bias eps=1e-5

@@ -103,7 +103,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0)
 
 	// :41 layer_norm xn -> h weight=model.decoder.layernorm_embedding.weight bias=model.decoder.layernorm_embedding.bias eps=1e-5
-	h := kernels.LayerNormE8fcc7(r, xn, w.LayernormEmbedding.Value, w.ModelDecoderLayernormEmbeddingBias.Value, 1e-5)
+	h := kernels.LayerNorm07dee0(r, xn, w.LayernormEmbedding.Value, w.ModelDecoderLayernormEmbeddingBias.Value, 1e-5)
 	r.Free(xn)
 	return h
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/bigbird_pegasus.toml:35 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) gpu.Tensor {
 	// grad of :41 layer_norm xn -> h weight=model.decoder.layernorm_embedding.weight bias=model.decoder.layernorm_embedding.bias eps=1e-5
-	dxn, dModelDecoderLayernormEmbeddingWeight, dModelDecoderLayernormEmbeddingBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LayernormEmbedding.Value, s.Xn)
+	dxn, dModelDecoderLayernormEmbeddingWeight, dModelDecoderLayernormEmbeddingBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LayernormEmbedding.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :41 layer_norm xn -> h weight=model.decoder.layernorm_embedding.weight bias=model.decoder.layernorm_embedding.bias eps=1e-5

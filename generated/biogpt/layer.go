@@ -56,7 +56,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :47 add x ad -> x1
 	// :48 layer_norm x1 -> h1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, x, ad, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, x, ad, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -80,7 +80,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/biogpt.toml:41 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x gpu.Tensor) gpu.Tensor {
 	// :44 layer_norm x -> h weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	h := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	h := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :45 @attention h -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h)
@@ -92,7 +92,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :47 add x ad -> x1
 	// :48 layer_norm x1 -> h1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, h1 := kernels.AddLayerNormB2394d(r, x, ad, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, x, ad, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(ad)
 
 	// :49 @mlp h1 -> f

@@ -15,7 +15,7 @@ import (
 // Spec: specs/biogpt.toml:23 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :33 layer_norm xn -> h weight=layer_norm.weight bias=layer_norm.bias eps=1e-5
-	dxn, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
+	dxn, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :33 layer_norm xn -> h weight=layer_norm.weight bias=layer_norm.bias eps=1e-5

@@ -103,7 +103,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(qr, ks, vs, aLse)
 
 	// :20 rms_norm a -> an weight=attn_sub_norm.weight eps=rms_norm_eps
-	an := kernels.RMSNorm9d201e(r, a, w.AttnSubNorm.Value, float32(m.RMSNormEps))
+	an := kernels.RMSNorm9b22b4(r, a, w.AttnSubNorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :21 linear an -> y weight=o_proj.weight bias=o_proj.bias?o_bias out=hidden_size

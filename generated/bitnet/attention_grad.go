@@ -20,7 +20,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(s.An)
 
 	// grad of :20 rms_norm a -> an weight=attn_sub_norm.weight eps=rms_norm_eps
-	da, dAttnSubNormWeight := kernels.RMSNormGrad263578(r, dan, s.AnR, w.AttnSubNorm.Value, s.A)
+	da, dAttnSubNormWeight := kernels.RMSNormGrad44277a(r, dan, s.AnR, w.AttnSubNorm.Value, s.A)
 	r.Free(dan, s.AnR)
 
 	// grad of :20 rms_norm a -> an weight=attn_sub_norm.weight eps=rms_norm_eps

@@ -36,7 +36,7 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 
 	// :28 glu g u -> p fn=hidden_act
 	// :29 rms_norm p -> pn weight=ffn_sub_norm.weight eps=rms_norm_eps
-	p, pnR, pn := kernels.GLURMSNorm43044f(r, g_, u, w.FfnSubNorm.Value, float32(m.RMSNormEps), m.HiddenAct)
+	p, pnR, pn := kernels.GLURMSNormAff3b6(r, g_, u, w.FfnSubNorm.Value, float32(m.RMSNormEps), m.HiddenAct)
 	s.P = p
 	s.PnR = pnR
 	s.Pn = pn
@@ -61,7 +61,7 @@ func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor
 
 	// :28 glu g u -> p fn=hidden_act
 	// :29 rms_norm p -> pn weight=ffn_sub_norm.weight eps=rms_norm_eps
-	pn := kernels.GLURMSNormD8b537(r, g_, u, w.FfnSubNorm.Value, float32(m.RMSNormEps), m.HiddenAct)
+	pn := kernels.GLURMSNorm28256d(r, g_, u, w.FfnSubNorm.Value, float32(m.RMSNormEps), m.HiddenAct)
 	r.Free(g_, u)
 
 	// :30 linear pn -> y weight=down_proj.weight out=hidden_size

@@ -21,7 +21,7 @@ func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved,
 
 	// grad of :29 rms_norm p -> pn weight=ffn_sub_norm.weight eps=rms_norm_eps
 	// grad of :28 glu g u -> p fn=hidden_act
-	dFfnSubNormWeight, dg, du := kernels.RMSNormGradGLUGrad9f324a(r, dpn, s.PnR, w.FfnSubNorm.Value, s.P, s.G, s.U, m.HiddenAct)
+	dFfnSubNormWeight, dg, du := kernels.RMSNormGradGLUGrad0e5e63(r, dpn, s.PnR, w.FfnSubNorm.Value, s.P, s.G, s.U, m.HiddenAct)
 	r.Free(dpn, s.PnR, s.P, s.G, s.U)
 
 	// grad of :29 rms_norm p -> pn weight=ffn_sub_norm.weight eps=rms_norm_eps

@@ -57,7 +57,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :37 add x a -> x1
 	// :38 layer_norm x1 -> n1 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -69,7 +69,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :40 add x1 c -> x2
 	// :41 layer_norm x2 -> n2 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x2, n2M, n2R, n2 := kernels.AddLayerNorm84d554(r, x1, c_, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x2, n2M, n2R, n2 := kernels.AddLayerNormDfb8cf(r, x1, c_, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.X2 = x2
 	s.N2M = n2M
 	s.N2R = n2R
@@ -94,7 +94,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/mbart.toml:32 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, x, e gpu.Tensor) gpu.Tensor {
 	// :35 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	n := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	n := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :36 @decoder_attention n -> a prefix=self_attn.
 	a := m.decoderAttentionStep(r, b, w.SelfAttn, &st.SelfAttn, n)
@@ -102,7 +102,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :37 add x a -> x1
 	// :38 layer_norm x1 -> n1 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.EncoderAttnLayerNorm.Value, w.EncoderAttnLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :39 @cross_attention n1 e -> c prefix=encoder_attn.
@@ -111,7 +111,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :40 add x1 c -> x2
 	// :41 layer_norm x2 -> n2 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x2, n2 := kernels.AddLayerNormB2394d(r, x1, c_, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x2, n2 := kernels.AddLayerNorm6f0cf4(r, x1, c_, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(x1, c_)
 
 	// :42 @decoder_mlp n2 -> f

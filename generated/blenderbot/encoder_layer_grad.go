@@ -19,7 +19,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dn1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :28 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dFinalLayerNormWeight, dFinalLayerNormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.FinalLayerNorm.Value, s.X1, dy)
+	dFinalLayerNormWeight, dFinalLayerNormBias, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.FinalLayerNorm.Value, s.X1, dy)
 	r.Free(dn1, s.N1M, s.N1R, s.X1)
 
 	// grad of :28 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -34,7 +34,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dn := m.encoderAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :25 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
+	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :25 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -103,7 +103,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0)
 
 	// :20 layer_norm xn -> h weight=model.decoder.layer_norm.weight bias=model.decoder.layer_norm.bias eps=1e-5
-	h := kernels.LayerNormE8fcc7(r, xn, w.LayerNorm.Value, w.ModelDecoderLayerNormBias.Value, 1e-5)
+	h := kernels.LayerNorm07dee0(r, xn, w.LayerNorm.Value, w.ModelDecoderLayerNormBias.Value, 1e-5)
 	r.Free(xn)
 	return h
 }

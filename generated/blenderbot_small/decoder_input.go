@@ -34,7 +34,7 @@ func (m *Model) decoderInput(r *nn.Recorder, b *nn.Batch, w *DecoderInputWeights
 
 	// :43 layer_norm w -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	// :46 add n p -> x
-	nM, nR, x := kernels.LayerNormAdd06bc10(r, w_, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, p, 1e-5)
+	nM, nR, x := kernels.LayerNormAdd36f0bd(r, w_, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, p, 1e-5)
 	s.NM = nM
 	s.NR = nR
 	r.Free(p)
@@ -62,7 +62,7 @@ func (m *Model) decoderInputStep(r *nn.Recorder, b *nn.Batch, w *DecoderInputWei
 
 	// :43 layer_norm w -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
 	// :46 add n p -> x
-	x := kernels.LayerNormAddAe8564(r, w_, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, p, 1e-5)
+	x := kernels.LayerNormAddB7226e(r, w_, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, p, 1e-5)
 	r.Free(p)
 
 	// :47 dropout x -> y p=dropout

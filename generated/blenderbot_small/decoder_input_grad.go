@@ -24,7 +24,7 @@ func (m *Model) decoderInputGrad(r *nn.Recorder, b *nn.Batch, w *DecoderInputWei
 	r.Free(s.Pos)
 
 	// grad of :43 layer_norm w -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
-	dw, dLayernormEmbeddingWeight, dLayernormEmbeddingBias := kernels.LayerNormGrad821544(r, dx, s.NM, s.NR, w.LayernormEmbedding.Value, s.W)
+	dw, dLayernormEmbeddingWeight, dLayernormEmbeddingBias := kernels.LayerNormGrad6e5c8f(r, dx, s.NM, s.NR, w.LayernormEmbedding.Value, s.W)
 	r.Free(dx, s.NM, s.NR, s.W)
 
 	// grad of :43 layer_norm w -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5

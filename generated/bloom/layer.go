@@ -59,7 +59,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :40 add r a -> x1
 	// :41 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, r_, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, r_, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -92,7 +92,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/bloom.toml:34 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, slopes gpu.Tensor) gpu.Tensor {
 	// :37 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
 
 	// :38 @attention h slopes -> a prefix=self_attention.
 	a := m.attentionStep(r, b, w.SelfAttention, &st.SelfAttention, h, slopes)
@@ -108,7 +108,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :40 add r a -> x1
 	// :41 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1 := kernels.AddLayerNormB2394d(r, r_, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, r_, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	r.Free(r_, a)
 
 	// :42 @mlp h1 -> f prefix=mlp.

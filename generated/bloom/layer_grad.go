@@ -27,7 +27,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh12 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :41 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx13 := kernels.AddLayerNormGradAdd1b2470(r, dh1, dh12, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dx1)
+	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx13 := kernels.AddLayerNormGradAdd54a0c9(r, dh1, dh12, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dx1)
 	r.Free(dh1, dh12, s.H1M, s.H1R, s.X1, dx1)
 
 	// grad of :41 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
@@ -51,7 +51,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(dx13)
 
 	// grad of :37 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx3 := kernels.AddLayerNormGradAdd1b2470(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx)
+	dInputLayernormWeight, dInputLayernormBias, dx3 := kernels.AddLayerNormGradAdd54a0c9(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx)
 	r.Free(dh, dh2, s.HM, s.HR, s.X, dx)
 
 	// grad of :37 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

@@ -84,7 +84,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	e := r.Embed(w.WordEmbeddings, tokens)
 
 	// :24 layer_norm e -> x0 weight=transformer.word_embeddings_layernorm.weight bias=transformer.word_embeddings_layernorm.bias eps=layer_norm_eps
-	x0 := kernels.LayerNormE8fcc7(r, e, w.WordEmbeddingsLayernorm.Value, w.TransformerWordEmbeddingsLayernormBias.Value, float32(m.LayerNormEps))
+	x0 := kernels.LayerNorm07dee0(r, e, w.WordEmbeddingsLayernorm.Value, w.TransformerWordEmbeddingsLayernormBias.Value, float32(m.LayerNormEps))
 	r.Free(e)
 
 	// :25 alibi -> slopes heads=num_attention_heads
@@ -101,7 +101,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, slopes)
 
 	// :27 layer_norm xn -> h weight=transformer.ln_f.weight bias=transformer.ln_f.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.LNF.Value, w.TransformerLNFBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.LNF.Value, w.TransformerLNFBias.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/bloom.toml:20 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :27 layer_norm xn -> h weight=transformer.ln_f.weight bias=transformer.ln_f.bias eps=layer_norm_eps
-	dxn, dTransformerLNFWeight, dTransformerLNFBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LNF.Value, s.Xn)
+	dxn, dTransformerLNFWeight, dTransformerLNFBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LNF.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :27 layer_norm xn -> h weight=transformer.ln_f.weight bias=transformer.ln_f.bias eps=layer_norm_eps
@@ -37,7 +37,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	r.Free(dxn)
 
 	// grad of :24 layer_norm e -> x0 weight=transformer.word_embeddings_layernorm.weight bias=transformer.word_embeddings_layernorm.bias eps=layer_norm_eps
-	de, dTransformerWordEmbeddingsLayernormWeight, dTransformerWordEmbeddingsLayernormBias := kernels.LayerNormGrad821544(r, dx0, s.X0M, s.X0R, w.WordEmbeddingsLayernorm.Value, s.E)
+	de, dTransformerWordEmbeddingsLayernormWeight, dTransformerWordEmbeddingsLayernormBias := kernels.LayerNormGrad6e5c8f(r, dx0, s.X0M, s.X0R, w.WordEmbeddingsLayernorm.Value, s.E)
 	r.Free(dx0, s.X0M, s.X0R, s.E)
 
 	// grad of :24 layer_norm e -> x0 weight=transformer.word_embeddings_layernorm.weight bias=transformer.word_embeddings_layernorm.bias eps=layer_norm_eps

@@ -65,7 +65,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/gptj.toml:37 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :40 layer_norm x -> h weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
 
 	// :41 @attention h cs -> a prefix=attn.
 	a := m.attentionStep(r, b, w.Attn, &st.Attn, h, cs)

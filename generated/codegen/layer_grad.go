@@ -22,7 +22,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh2 := m.attentionGrad(r, b, w.Attn, &s.Attn, dy)
 
 	// grad of :40 layer_norm x -> h weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	dLN1Weight, dLN1Bias, dx2 := kernels.AddLayerNormGradAdd1b2470(r, dh, dh2, s.HM, s.HR, w.LN.Value, s.X, dy)
+	dLN1Weight, dLN1Bias, dx2 := kernels.AddLayerNormGradAdd54a0c9(r, dh, dh2, s.HM, s.HR, w.LN.Value, s.X, dy)
 	r.Free(dh, dh2, s.HM, s.HR, s.X)
 
 	// grad of :40 layer_norm x -> h weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps

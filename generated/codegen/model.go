@@ -98,7 +98,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :30 layer_norm xn -> h weight=transformer.ln_f.weight bias=transformer.ln_f.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.LNF.Value, w.TransformerLNFBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.LNF.Value, w.TransformerLNFBias.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

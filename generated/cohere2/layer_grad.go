@@ -22,7 +22,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh2 := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, i, dy)
 
 	// grad of :33 layer_norm_nobias x -> h weight=input_layernorm.weight eps=layer_norm_eps
-	dInputLayernormWeight, dx2 := kernels.AddLayerNormNobiasGradAdd6d9b68(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dy)
+	dInputLayernormWeight, dx2 := kernels.AddLayerNormNobiasGradAddBc71ed(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dy)
 	r.Free(dh, dh2, s.HM, s.HR, s.X)
 
 	// grad of :33 layer_norm_nobias x -> h weight=input_layernorm.weight eps=layer_norm_eps

@@ -57,7 +57,7 @@ func (m *Model) normStep(r *nn.Recorder, b *nn.Batch, w *NormWeights, x gpu.Tens
 	// :66 layer_norm_nobias x -> n weight=weight eps=layer_norm_eps if=rms_norm_eps==0
 	var n gpu.Tensor
 	if m.RMSNormEps == 0 {
-		n = kernels.LayerNormNobiasEdad0e(r, x, w.Weight.Value, float32(m.LayerNormEps))
+		n = kernels.LayerNormNobiasC26dd7(r, x, w.Weight.Value, float32(m.LayerNormEps))
 	} else {
 		n = r.Retain(x)
 	}
@@ -65,7 +65,7 @@ func (m *Model) normStep(r *nn.Recorder, b *nn.Batch, w *NormWeights, x gpu.Tens
 	// :67 rms_norm n -> y weight=weight eps=rms_norm_eps if=rms_norm_eps>0
 	var y gpu.Tensor
 	if m.RMSNormEps > 0 {
-		y = kernels.RMSNorm9d201e(r, n, w.Weight2.Value, float32(m.RMSNormEps))
+		y = kernels.RMSNorm9b22b4(r, n, w.Weight2.Value, float32(m.RMSNormEps))
 	} else {
 		y = r.Retain(n)
 	}

@@ -18,7 +18,7 @@ func (m *Model) normGrad(r *nn.Recorder, b *nn.Batch, w *NormWeights, s *NormSav
 	// grad of :67 rms_norm n -> y weight=weight eps=rms_norm_eps if=rms_norm_eps>0
 	var dn, dWeight gpu.Tensor
 	if m.RMSNormEps > 0 {
-		dn, dWeight = kernels.RMSNormGrad263578(r, dy, s.YR, w.Weight2.Value, s.N)
+		dn, dWeight = kernels.RMSNormGrad44277a(r, dy, s.YR, w.Weight2.Value, s.N)
 	} else {
 		dn = r.Retain(dy)
 	}
@@ -33,7 +33,7 @@ func (m *Model) normGrad(r *nn.Recorder, b *nn.Batch, w *NormWeights, s *NormSav
 	// grad of :66 layer_norm_nobias x -> n weight=weight eps=layer_norm_eps if=rms_norm_eps==0
 	var dx, dWeight2 gpu.Tensor
 	if m.RMSNormEps == 0 {
-		dx, dWeight2 = kernels.LayerNormNobiasGradF5e055(r, dn, s.NM, s.NR, w.Weight.Value, s.X)
+		dx, dWeight2 = kernels.LayerNormNobiasGrad2e3f67(r, dn, s.NM, s.NR, w.Weight.Value, s.X)
 	} else {
 		dx = r.Retain(dn)
 	}

@@ -65,7 +65,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/cohere.toml:30 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs gpu.Tensor) gpu.Tensor {
 	// :33 layer_norm_nobias x -> h weight=input_layernorm.weight eps=layer_norm_eps
-	h := kernels.LayerNormNobiasEdad0e(r, x, w.InputLayernorm.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNormNobiasC26dd7(r, x, w.InputLayernorm.Value, float32(m.LayerNormEps))
 
 	// :34 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, i, h, cs)

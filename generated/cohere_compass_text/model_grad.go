@@ -15,7 +15,7 @@ import (
 // Spec: specs/cohere_compass_text.toml:33 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :43 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps
-	dxn, dModelNormWeight := kernels.LayerNormNobiasGradF5e055(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
+	dxn, dModelNormWeight := kernels.LayerNormNobiasGrad2e3f67(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :43 layer_norm_nobias xn -> h weight=model.norm.weight eps=layer_norm_eps

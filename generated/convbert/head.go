@@ -32,7 +32,7 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 	// :30 act d -> g fn="'gelu'"
 	// :31 layer_norm g -> n weight=generator_predictions.LayerNorm.weight bias=generator_predictions.LayerNorm.bias eps=layer_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.GeneratorPredictionsLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.GeneratorPredictionsLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tens
 
 	// :30 act d -> g fn="'gelu'"
 	// :31 layer_norm g -> n weight=generator_predictions.LayerNorm.weight bias=generator_predictions.LayerNorm.bias eps=layer_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.GeneratorPredictionsLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.GeneratorPredictionsLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
 	r.Free(d)
 
 	// :32 linear n -> logits weight=generator_lm_head.weight bias=generator_lm_head.bias out=vocab_size tied=electra.embeddings.word_embeddings.weight

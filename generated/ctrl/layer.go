@@ -59,7 +59,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :48 add x ad -> x1
 	// :49 layer_norm x1 -> h1 weight=layernorm2.weight bias=layernorm2.bias eps=1e-6
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, x, ad, w.Layernorm2.Value, w.LayernormBias2.Value, 1e-6)
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, x, ad, w.Layernorm2.Value, w.LayernormBias2.Value, 1e-6)
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -96,7 +96,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/ctrl.toml:42 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x gpu.Tensor) gpu.Tensor {
 	// :45 layer_norm x -> h weight=layernorm1.weight bias=layernorm1.bias eps=1e-6
-	h := kernels.LayerNormE8fcc7(r, x, w.Layernorm.Value, w.LayernormBias.Value, 1e-6)
+	h := kernels.LayerNorm07dee0(r, x, w.Layernorm.Value, w.LayernormBias.Value, 1e-6)
 
 	// :46 @attention h -> a prefix=multi_head_attention.
 	a := m.attentionStep(r, b, w.MultiHeadAttention, &st.MultiHeadAttention, h)
@@ -108,7 +108,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :48 add x ad -> x1
 	// :49 layer_norm x1 -> h1 weight=layernorm2.weight bias=layernorm2.bias eps=1e-6
-	x1, h1 := kernels.AddLayerNormB2394d(r, x, ad, w.Layernorm2.Value, w.LayernormBias2.Value, 1e-6)
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, x, ad, w.Layernorm2.Value, w.LayernormBias2.Value, 1e-6)
 	r.Free(ad)
 
 	// :50 linear h1 -> u weight=ffn.0.weight bias=ffn.0.bias out=intermediate_size

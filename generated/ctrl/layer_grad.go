@@ -32,7 +32,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(s.H1, du)
 
 	// grad of :49 layer_norm x1 -> h1 weight=layernorm2.weight bias=layernorm2.bias eps=1e-6
-	dLayernorm2Weight, dLayernorm2Bias, dx12 := kernels.LayerNormGradAddD06dfa(r, dh1, s.H1M, s.H1R, w.Layernorm2.Value, s.X1, dy)
+	dLayernorm2Weight, dLayernorm2Bias, dx12 := kernels.LayerNormGradAddA05285(r, dh1, s.H1M, s.H1R, w.Layernorm2.Value, s.X1, dy)
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :49 layer_norm x1 -> h1 weight=layernorm2.weight bias=layernorm2.bias eps=1e-6
@@ -52,7 +52,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :45 layer_norm x -> h weight=layernorm1.weight bias=layernorm1.bias eps=1e-6
-	dLayernorm1Weight, dLayernorm1Bias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.Layernorm.Value, s.X, dx12)
+	dLayernorm1Weight, dLayernorm1Bias, dx2 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.Layernorm.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :45 layer_norm x -> h weight=layernorm1.weight bias=layernorm1.bias eps=1e-6

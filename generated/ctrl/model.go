@@ -117,7 +117,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0)
 
 	// :35 layer_norm xn -> h weight=transformer.layernorm.weight bias=transformer.layernorm.bias eps=layer_norm_epsilon
-	h := kernels.LayerNormE8fcc7(r, xn, w.Layernorm.Value, w.TransformerLayernormBias.Value, float32(m.LayerNormEpsilon))
+	h := kernels.LayerNorm07dee0(r, xn, w.Layernorm.Value, w.TransformerLayernormBias.Value, float32(m.LayerNormEpsilon))
 	r.Free(xn)
 	return h
 }

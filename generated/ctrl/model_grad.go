@@ -16,7 +16,7 @@ import (
 // Spec: specs/ctrl.toml:25 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :35 layer_norm xn -> h weight=transformer.layernorm.weight bias=transformer.layernorm.bias eps=layer_norm_epsilon
-	dxn, dTransformerLayernormWeight, dTransformerLayernormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.Layernorm.Value, s.Xn)
+	dxn, dTransformerLayernormWeight, dTransformerLayernormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.Layernorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :35 layer_norm xn -> h weight=transformer.layernorm.weight bias=transformer.layernorm.bias eps=layer_norm_epsilon

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :70 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
+	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :70 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -30,7 +30,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, i, dx12)
 
 	// grad of :67 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :67 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -58,7 +58,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :49 add x ad -> x1
 	// :50 layer_norm_nobias x1 -> h1 weight=norm_attn_norm.norm_2.weight eps=1e-5
-	x1, h1M, h1R, h1 := kernels.AddLayerNormNobiasB26f33(r, x, ad, w.Norm2.Value, 1e-5)
+	x1, h1M, h1R, h1 := kernels.AddLayerNormNobias6022e0(r, x, ad, w.Norm2.Value, 1e-5)
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -88,7 +88,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/dbrx.toml:43 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :46 layer_norm_nobias x -> h weight=norm_attn_norm.norm_1.weight eps=1e-5
-	h := kernels.LayerNormNobiasEdad0e(r, x, w.Norm.Value, 1e-5)
+	h := kernels.LayerNormNobiasC26dd7(r, x, w.Norm.Value, 1e-5)
 
 	// :47 @attention h cs -> a prefix=norm_attn_norm.attn.
 	a := m.attentionStep(r, b, w.Attention, &st.Attention, h, cs)
@@ -100,7 +100,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :49 add x ad -> x1
 	// :50 layer_norm_nobias x1 -> h1 weight=norm_attn_norm.norm_2.weight eps=1e-5
-	x1, h1 := kernels.AddLayerNormNobias0d2bf5(r, x, ad, w.Norm2.Value, 1e-5)
+	x1, h1 := kernels.AddLayerNormNobias6c9243(r, x, ad, w.Norm2.Value, 1e-5)
 	r.Free(ad)
 
 	// :51 @moe h1 -> f prefix=ffn.

@@ -98,7 +98,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :41 layer_norm_nobias xn -> h weight=transformer.norm_f.weight eps=1e-5
-	h := kernels.LayerNormNobiasEdad0e(r, xn, w.NormF.Value, 1e-5)
+	h := kernels.LayerNormNobiasC26dd7(r, xn, w.NormF.Value, 1e-5)
 	r.Free(xn)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/dbrx.toml:34 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :41 layer_norm_nobias xn -> h weight=transformer.norm_f.weight eps=1e-5
-	dxn, dTransformerNormFWeight := kernels.LayerNormNobiasGradF5e055(r, dh, s.HM, s.HR, w.NormF.Value, s.Xn)
+	dxn, dTransformerNormFWeight := kernels.LayerNormNobiasGrad2e3f67(r, dh, s.HM, s.HR, w.NormF.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :41 layer_norm_nobias xn -> h weight=transformer.norm_f.weight eps=1e-5

@@ -69,7 +69,7 @@ func (m *Model) convolved(r *nn.Recorder, b *nn.Batch, w *ConvolvedWeights, s *C
 	// :114 add x1 c -> s
 	// :115 layer_norm s -> n weight=conv.LayerNorm.weight bias=conv.LayerNorm.bias eps=layer_norm_eps
 	// :117 mul n mask -> y
-	s_, nM, nR, y := kernels.ActAddLayerNormMul9094cf(r, cd, x1, w.LayerNorm.Value, w.ConvLayerNormBias.Value, mask, float32(m.LayerNormEps), m.ConvAct)
+	s_, nM, nR, y := kernels.ActAddLayerNormMulEd67ae(r, cd, x1, w.LayerNorm.Value, w.ConvLayerNormBias.Value, mask, float32(m.LayerNormEps), m.ConvAct)
 	s.S = s_
 	s.NM = nM
 	s.NR = nR
@@ -121,7 +121,7 @@ func (m *Model) convolvedStep(r *nn.Recorder, b *nn.Batch, w *ConvolvedWeights, 
 	// :114 add x1 c -> s
 	// :115 layer_norm s -> n weight=conv.LayerNorm.weight bias=conv.LayerNorm.bias eps=layer_norm_eps
 	// :117 mul n mask -> y
-	y := kernels.ActAddLayerNormMulB94444(r, cd, x1, w.LayerNorm.Value, w.ConvLayerNormBias.Value, mask, float32(m.LayerNormEps), m.ConvAct)
+	y := kernels.ActAddLayerNormMulC108c0(r, cd, x1, w.LayerNorm.Value, w.ConvLayerNormBias.Value, mask, float32(m.LayerNormEps), m.ConvAct)
 	r.Free(cd, mask)
 	return y
 }

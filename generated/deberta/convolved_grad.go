@@ -19,7 +19,7 @@ func (m *Model) convolvedGrad(r *nn.Recorder, b *nn.Batch, w *ConvolvedWeights, 
 	// grad of :117 mul n mask -> y
 	// grad of :115 layer_norm s -> n weight=conv.LayerNorm.weight bias=conv.LayerNorm.bias eps=layer_norm_eps
 	// grad of :113 act cd -> c fn=conv_act
-	ds, dConvLayerNormWeight, dConvLayerNormBias, dcd := kernels.MulGradLayerNormGradActGradDceeb6(r, dy, s.Mask, s.NM, s.NR, w.LayerNorm.Value, s.S, s.Cd, m.ConvAct)
+	ds, dConvLayerNormWeight, dConvLayerNormBias, dcd := kernels.MulGradLayerNormGradActGrad9bc80b(r, dy, s.Mask, s.NM, s.NR, w.LayerNorm.Value, s.S, s.Cd, m.ConvAct)
 	r.Free(s.Mask, s.NM, s.NR, s.S, s.Cd)
 
 	// grad of :115 layer_norm s -> n weight=conv.LayerNorm.weight bias=conv.LayerNorm.bias eps=layer_norm_eps

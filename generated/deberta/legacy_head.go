@@ -32,7 +32,7 @@ func (m *Model) legacyHead(r *nn.Recorder, b *nn.Batch, w *LegacyHeadWeights, s 
 
 	// :223 act d -> g fn=hidden_act
 	// :224 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) legacyHeadStep(r *nn.Recorder, b *nn.Batch, w *LegacyHeadWeights
 
 	// :223 act d -> g fn=hidden_act
 	// :224 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.ClsPredictionsTransformLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	r.Free(d)
 
 	// :225 linear n -> logits weight=cls.predictions.decoder.weight bias=cls.predictions.bias|cls.predictions.decoder.bias out=vocab_size tied=deberta.embeddings.word_embeddings.weight

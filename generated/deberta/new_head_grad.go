@@ -21,7 +21,7 @@ func (m *Model) newHeadGrad(r *nn.Recorder, b *nn.Batch, w *NewHeadWeights, s *N
 
 	// grad of :232 layer_norm g -> n weight=lm_predictions.lm_head.LayerNorm.weight bias=lm_predictions.lm_head.LayerNorm.bias eps=layer_norm_eps
 	// grad of :231 act d -> g fn=hidden_act
-	dLMPredictionsLMHeadLayerNormWeight, dLMPredictionsLMHeadLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
+	dLMPredictionsLMHeadLayerNormWeight, dLMPredictionsLMHeadLayerNormBias, dd := kernels.LayerNormGradActGrad397f61(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
 	// grad of :232 layer_norm g -> n weight=lm_predictions.lm_head.LayerNorm.weight bias=lm_predictions.lm_head.LayerNorm.bias eps=layer_norm_eps

@@ -77,7 +77,7 @@ func (m *Model) relativeStep(r *nn.Recorder, b *nn.Batch, w *RelativeWeights, x 
 	// :94 layer_norm r0 -> rel weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps if="norm_rel_ebd == 'layer_norm'"
 	var rel gpu.Tensor
 	if m.NormRelEbd() == "layer_norm" {
-		rel = kernels.LayerNormE8fcc7(r, r0, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+		rel = kernels.LayerNorm07dee0(r, r0, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		rel = r.Retain(r0)
 	}

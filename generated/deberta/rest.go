@@ -40,7 +40,7 @@ func (m *Model) rest(r *nn.Recorder, b *nn.Batch, w *RestWeights, s *RestSaved, 
 
 	// :136 add x od -> xa
 	// :137 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, od, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, od, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -51,7 +51,7 @@ func (m *Model) rest(r *nn.Recorder, b *nn.Batch, w *RestWeights, s *RestSaved, 
 
 	// :139 add x1 f -> xf
 	// :140 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -76,7 +76,7 @@ func (m *Model) restStep(r *nn.Recorder, b *nn.Batch, w *RestWeights, x, a gpu.T
 
 	// :136 add x od -> xa
 	// :137 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
-	x1 := kernels.AddLayerNorm970c8e(r, x, od, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
+	x1 := kernels.AddLayerNormF69f27(r, x, od, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(od)
 
 	// :138 @mlp x1 -> f
@@ -84,7 +84,7 @@ func (m *Model) restStep(r *nn.Recorder, b *nn.Batch, w *RestWeights, x, a gpu.T
 
 	// :139 add x1 f -> xf
 	// :140 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(x1, f)
 	return y
 }

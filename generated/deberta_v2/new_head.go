@@ -32,7 +32,7 @@ func (m *Model) newHead(r *nn.Recorder, b *nn.Batch, w *NewHeadWeights, s *NewHe
 
 	// :231 act d -> g fn=hidden_act
 	// :232 layer_norm g -> n weight=lm_predictions.lm_head.LayerNorm.weight bias=lm_predictions.lm_head.LayerNorm.bias eps=layer_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.LMPredictionsLMHeadLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.LMPredictionsLMHeadLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) newHeadStep(r *nn.Recorder, b *nn.Batch, w *NewHeadWeights, h gp
 
 	// :231 act d -> g fn=hidden_act
 	// :232 layer_norm g -> n weight=lm_predictions.lm_head.LayerNorm.weight bias=lm_predictions.lm_head.LayerNorm.bias eps=layer_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.LMPredictionsLMHeadLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.LMPredictionsLMHeadLayerNormBias.Value, float32(m.LayerNormEps), m.HiddenAct)
 	r.Free(d)
 
 	// :233 linear n -> logits weight=deberta.embeddings.word_embeddings.weight bias=lm_predictions.lm_head.bias out=vocab_size tied=deberta.embeddings.word_embeddings.weight?true

@@ -48,7 +48,7 @@ func (m *Model) relativeGrad(r *nn.Recorder, b *nn.Batch, w *RelativeWeights, s 
 	// grad of :94 layer_norm r0 -> rel weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps if="norm_rel_ebd == 'layer_norm'"
 	var dr0, dLayerNormWeight, dLayerNormBias gpu.Tensor
 	if m.NormRelEbd == "layer_norm" {
-		dr0, dLayerNormWeight, dLayerNormBias = kernels.LayerNormGrad821544(r, drel3, s.RelM, s.RelR, w.LayerNorm.Value, s.R0)
+		dr0, dLayerNormWeight, dLayerNormBias = kernels.LayerNormGrad6e5c8f(r, drel3, s.RelM, s.RelR, w.LayerNorm.Value, s.R0)
 	} else {
 		dr0 = r.Retain(drel3)
 	}

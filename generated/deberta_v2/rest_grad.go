@@ -17,7 +17,7 @@ import (
 // Spec: specs/deberta-v2.toml:131 [fn.rest].
 func (m *Model) restGrad(r *nn.Recorder, b *nn.Batch, w *RestWeights, s *RestSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :140 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xf)
+	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :140 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
@@ -32,7 +32,7 @@ func (m *Model) restGrad(r *nn.Recorder, b *nn.Batch, w *RestWeights, s *RestSav
 	dx1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dxf)
 
 	// grad of :137 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
-	dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
+	dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :137 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps

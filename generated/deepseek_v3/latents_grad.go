@@ -25,7 +25,7 @@ func (m *Model) latentsGrad(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *L
 	r.Free(dk1)
 
 	// grad of :78 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
-	dl0, dKVALayernormWeight := kernels.RMSNormGrad263578(r, dls, s.LR, w.KVALayernorm.Value, s.L0)
+	dl0, dKVALayernormWeight := kernels.RMSNormGrad44277a(r, dls, s.LR, w.KVALayernorm.Value, s.L0)
 	r.Free(s.LR, s.L0)
 
 	// grad of :78 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps

@@ -49,7 +49,7 @@ func (m *Model) qLatentStep(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, x gp
 	c_ := r.Linear(w.QAProj, x)
 
 	// :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
-	n := kernels.RMSNorm9d201e(r, c_, w.QALayernorm.Value, float32(m.LatentEps()))
+	n := kernels.RMSNorm9b22b4(r, c_, w.QALayernorm.Value, float32(m.LatentEps()))
 	r.Free(c_)
 
 	// :66 linear n -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim

@@ -15,7 +15,7 @@ import (
 // Spec: specs/llama.toml:51 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
-	dxn, dModelNormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.Norm.Value, s.Xn)
+	dxn, dModelNormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
 	// grad of :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps

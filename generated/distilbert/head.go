@@ -32,7 +32,7 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 	// :54 act d -> g fn=activation
 	// :55 layer_norm g -> n weight=vocab_layer_norm.weight bias=vocab_layer_norm.bias eps=1e-12
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.VocabLayerNorm.Value, w.VocabLayerNormBias.Value, 1e-12, m.Activation)
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.VocabLayerNorm.Value, w.VocabLayerNormBias.Value, 1e-12, m.Activation)
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tens
 
 	// :54 act d -> g fn=activation
 	// :55 layer_norm g -> n weight=vocab_layer_norm.weight bias=vocab_layer_norm.bias eps=1e-12
-	n := kernels.ActLayerNorm0fe914(r, d, w.VocabLayerNorm.Value, w.VocabLayerNormBias.Value, 1e-12, m.Activation)
+	n := kernels.ActLayerNormE2dad6(r, d, w.VocabLayerNorm.Value, w.VocabLayerNormBias.Value, 1e-12, m.Activation)
 	r.Free(d)
 
 	// :56 linear n -> logits weight=vocab_projector.weight bias=vocab_projector.bias out=vocab_size tied=distilbert.embeddings.word_embeddings.weight

@@ -21,7 +21,7 @@ func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSav
 
 	// grad of :55 layer_norm g -> n weight=vocab_layer_norm.weight bias=vocab_layer_norm.bias eps=1e-12
 	// grad of :54 act d -> g fn=activation
-	dVocabLayerNormWeight, dVocabLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.VocabLayerNorm.Value, s.G, s.D, m.Activation)
+	dVocabLayerNormWeight, dVocabLayerNormBias, dd := kernels.LayerNormGradActGrad397f61(r, dn, s.NM, s.NR, w.VocabLayerNorm.Value, s.G, s.D, m.Activation)
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
 	// grad of :55 layer_norm g -> n weight=vocab_layer_norm.weight bias=vocab_layer_norm.bias eps=1e-12

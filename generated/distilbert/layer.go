@@ -59,7 +59,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :41 add o x -> xa
 	// :42 layer_norm xa -> x1 weight=sa_layer_norm.weight bias=sa_layer_norm.bias eps=1e-12
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, o, x, w.SaLayerNorm.Value, w.SaLayerNormBias.Value, 1e-12)
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, o, x, w.SaLayerNorm.Value, w.SaLayerNormBias.Value, 1e-12)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -84,7 +84,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :47 add dd x1 -> xf
 	// :48 layer_norm xf -> y weight=output_layer_norm.weight bias=output_layer_norm.bias eps=1e-12
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, dd, x1, w.OutputLayerNorm.Value, w.OutputLayerNormBias.Value, 1e-12)
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, dd, x1, w.OutputLayerNorm.Value, w.OutputLayerNormBias.Value, 1e-12)
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -118,7 +118,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :41 add o x -> xa
 	// :42 layer_norm xa -> x1 weight=sa_layer_norm.weight bias=sa_layer_norm.bias eps=1e-12
-	x1 := kernels.AddLayerNorm970c8e(r, o, x, w.SaLayerNorm.Value, w.SaLayerNormBias.Value, 1e-12)
+	x1 := kernels.AddLayerNormF69f27(r, o, x, w.SaLayerNorm.Value, w.SaLayerNormBias.Value, 1e-12)
 	r.Free(o)
 
 	// :43 linear x1 -> f weight=ffn.lin1.weight bias=ffn.lin1.bias out=hidden_dim
@@ -138,7 +138,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :47 add dd x1 -> xf
 	// :48 layer_norm xf -> y weight=output_layer_norm.weight bias=output_layer_norm.bias eps=1e-12
-	y := kernels.AddLayerNorm970c8e(r, dd, x1, w.OutputLayerNorm.Value, w.OutputLayerNormBias.Value, 1e-12)
+	y := kernels.AddLayerNormF69f27(r, dd, x1, w.OutputLayerNorm.Value, w.OutputLayerNormBias.Value, 1e-12)
 	r.Free(dd, x1)
 	return y
 }

@@ -17,7 +17,7 @@ import (
 // Spec: specs/distilbert.toml:33 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :48 layer_norm xf -> y weight=output_layer_norm.weight bias=output_layer_norm.bias eps=1e-12
-	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.OutputLayerNorm.Value, s.Xf)
+	dxf, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.OutputLayerNorm.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :48 layer_norm xf -> y weight=output_layer_norm.weight bias=output_layer_norm.bias eps=1e-12
@@ -45,7 +45,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(s.X1, df)
 
 	// grad of :42 layer_norm xa -> x1 weight=sa_layer_norm.weight bias=sa_layer_norm.bias eps=1e-12
-	dxa, dSaLayerNormWeight, dSaLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.SaLayerNorm.Value, s.Xa)
+	dxa, dSaLayerNormWeight, dSaLayerNormBias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.SaLayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :42 layer_norm xa -> x1 weight=sa_layer_norm.weight bias=sa_layer_norm.bias eps=1e-12

@@ -39,7 +39,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 
 	// :28 add w p -> e
 	// :29 layer_norm e -> n weight=embeddings.LayerNorm.weight bias=embeddings.LayerNorm.bias eps=1e-12
-	e, nM, nR, n := kernels.AddLayerNorm84d554(r, w_, p, w.LayerNorm.Value, w.EmbeddingsLayerNormBias.Value, 1e-12)
+	e, nM, nR, n := kernels.AddLayerNormDfb8cf(r, w_, p, w.LayerNorm.Value, w.EmbeddingsLayerNormBias.Value, 1e-12)
 	s.E = e
 	s.NM = nM
 	s.NR = nR
@@ -82,7 +82,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 
 	// :28 add w p -> e
 	// :29 layer_norm e -> n weight=embeddings.LayerNorm.weight bias=embeddings.LayerNorm.bias eps=1e-12
-	n := kernels.AddLayerNorm970c8e(r, w_, p, w.LayerNorm.Value, w.EmbeddingsLayerNormBias.Value, 1e-12)
+	n := kernels.AddLayerNormF69f27(r, w_, p, w.LayerNorm.Value, w.EmbeddingsLayerNormBias.Value, 1e-12)
 	r.Free(w_, p)
 
 	// :30 dropout n -> x0 p=dropout

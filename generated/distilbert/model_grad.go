@@ -28,7 +28,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	r.Free(dx0, s.X0Mask)
 
 	// grad of :29 layer_norm e -> n weight=embeddings.LayerNorm.weight bias=embeddings.LayerNorm.bias eps=1e-12
-	de, dEmbeddingsLayerNormWeight, dEmbeddingsLayerNormBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.E)
+	de, dEmbeddingsLayerNormWeight, dEmbeddingsLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.E)
 	r.Free(dn, s.NM, s.NR, s.E)
 
 	// grad of :29 layer_norm e -> n weight=embeddings.LayerNorm.weight bias=embeddings.LayerNorm.bias eps=1e-12

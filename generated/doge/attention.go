@@ -105,11 +105,11 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	q0, k0, v := m.qkvStep(r, b, w.QKV, x)
 
 	// :40 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	q := kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q := kernels.RMSNorm9b22b4(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :41 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	k := kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k := kernels.RMSNorm9b22b4(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 
 	// :42 rope q cs -> qr

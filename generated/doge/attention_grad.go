@@ -38,7 +38,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dqr, s.Cs)
 
 	// grad of :41 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormGrad263578(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormGrad44277a(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(dk, s.KR, s.K0)
 
 	// grad of :41 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
@@ -46,7 +46,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dKNormWeight)
 
 	// grad of :40 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormGrad263578(r, dq, s.QR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormGrad44277a(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(dq, s.QR, s.Q0)
 
 	// grad of :40 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps

@@ -33,7 +33,7 @@ func (m *Model) gatesGrad(r *nn.Recorder, b *nn.Batch, w *GatesWeights, s *Gates
 	// grad of :57 exp g -> e
 	// grad of :56 gain s -> g weight=A
 	// grad of :55 softplus d -> s
-	dA, dd := kernels.ExpGradGainGradSoftplusGrad7cd6b5(r, de, s.E, w.A.Value, s.S, s.D)
+	dA, dd := kernels.ExpGradGainGradSoftplusGrad69aef0(r, de, s.E, w.A.Value, s.S, s.D)
 	r.Free(de, s.E, s.S, s.D)
 
 	// grad of :56 gain s -> g weight=A

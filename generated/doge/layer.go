@@ -42,7 +42,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	s.X = r.Retain(x)
 	// :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	// :28 gain x -> xg weight=input_residual
-	hR, h, xg := kernels.RMSNormGainA50d5b(r, x, w.InputLayernorm.Value, w.InputResidual.Value, float32(m.RMSNormEps))
+	hR, h, xg := kernels.RMSNormGain818ed2(r, x, w.InputLayernorm.Value, w.InputResidual.Value, float32(m.RMSNormEps))
 	s.HR = hR
 
 	// :26 @attention h cs -> a prefix=self_attn.
@@ -57,7 +57,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	// :29 add xg ad -> x1
 	// :30 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :33 gain x1 -> x1g weight=post_attention_residual
-	x1, h1R, h1, x1g := kernels.AddRMSNormGainB17241(r, xg, ad, w.PostAttentionLayernorm.Value, w.PostAttentionResidual.Value, float32(m.RMSNormEps))
+	x1, h1R, h1, x1g := kernels.AddRMSNormGain45ae99(r, xg, ad, w.PostAttentionLayernorm.Value, w.PostAttentionResidual.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(xg, ad)
@@ -87,7 +87,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	// :28 gain x -> xg weight=input_residual
-	h, xg := kernels.RMSNormGain42e63d(r, x, w.InputLayernorm.Value, w.InputResidual.Value, float32(m.RMSNormEps))
+	h, xg := kernels.RMSNormGain386ac9(r, x, w.InputLayernorm.Value, w.InputResidual.Value, float32(m.RMSNormEps))
 
 	// :26 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -100,7 +100,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :29 add xg ad -> x1
 	// :30 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :33 gain x1 -> x1g weight=post_attention_residual
-	h1, x1g := kernels.AddRMSNormGain990bcd(r, xg, ad, w.PostAttentionLayernorm.Value, w.PostAttentionResidual.Value, float32(m.RMSNormEps))
+	h1, x1g := kernels.AddRMSNormGainA372ea(r, xg, ad, w.PostAttentionLayernorm.Value, w.PostAttentionResidual.Value, float32(m.RMSNormEps))
 	r.Free(xg, ad)
 
 	// :31 @mlp h1 -> f prefix=mlp.

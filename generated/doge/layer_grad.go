@@ -16,7 +16,7 @@ import (
 // Spec: specs/doge.toml:22 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :33 gain x1 -> x1g weight=post_attention_residual
-	dx1, dPostAttentionResidual := kernels.GainGrad4201ce(r, dy, w.PostAttentionResidual.Value, s.X1)
+	dx1, dPostAttentionResidual := kernels.GainGradFfa04c(r, dy, w.PostAttentionResidual.Value, s.X1)
 
 	// grad of :33 gain x1 -> x1g weight=post_attention_residual
 	r.AddGrad(w.PostAttentionResidual, dPostAttentionResidual)
@@ -32,7 +32,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :30 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// grad of :28 gain x -> xg weight=input_residual
-	dPostAttentionLayernormWeight, dx13, dx, dInputResidual := kernels.RMSNormGradAddGainGrad1245fd(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dx1, w.InputResidual.Value, s.X)
+	dPostAttentionLayernormWeight, dx13, dx, dInputResidual := kernels.RMSNormGradAddGainGrad8507b9(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dx1, w.InputResidual.Value, s.X)
 	r.Free(dh1, s.H1R, s.X1, dx1)
 
 	// grad of :30 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -52,7 +52,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx3 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx)
+	dInputLayernormWeight, dx3 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx)
 	r.Free(dh, s.HR, s.X, dx)
 
 	// grad of :25 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -21,7 +21,7 @@ func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSav
 
 	// grad of :31 layer_norm g -> n weight=generator_predictions.LayerNorm.weight bias=generator_predictions.LayerNorm.bias eps=layer_norm_eps
 	// grad of :30 act d -> g fn="'gelu'"
-	dGeneratorPredictionsLayerNormWeight, dGeneratorPredictionsLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, "gelu")
+	dGeneratorPredictionsLayerNormWeight, dGeneratorPredictionsLayerNormBias, dd := kernels.LayerNormGradActGrad397f61(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, "gelu")
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
 	// grad of :31 layer_norm g -> n weight=generator_predictions.LayerNorm.weight bias=generator_predictions.LayerNorm.bias eps=layer_norm_eps

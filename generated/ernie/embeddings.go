@@ -111,7 +111,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	r.Free(wtp)
 
 	// :22 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	n := kernels.LayerNormE8fcc7(r, e, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.LayerNorm07dee0(r, e, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(e)
 
 	// :23 dropout n -> y p=hidden_dropout_prob

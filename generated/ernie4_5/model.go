@@ -86,7 +86,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :57 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, xn, w.Norm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h
 }

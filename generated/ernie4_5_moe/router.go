@@ -32,7 +32,7 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 
 	// :49 softmax logits -> p
 	// :50 bias p -> c weight=moe_statics.e_score_correction_bias
-	p, c_ := kernels.SoftmaxBiasF5abe2(r, logits, w.EScoreCorrectionBias.Value)
+	p, c_ := kernels.SoftmaxBiasD8056e(r, logits, w.EScoreCorrectionBias.Value)
 	s.P = p
 	r.Free(logits)
 
@@ -72,7 +72,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 
 	// :49 softmax logits -> p
 	// :50 bias p -> c weight=moe_statics.e_score_correction_bias
-	p, c_ := kernels.SoftmaxBiasF5abe2(r, logits, w.EScoreCorrectionBias.Value)
+	p, c_ := kernels.SoftmaxBiasD8056e(r, logits, w.EScoreCorrectionBias.Value)
 	r.Free(logits)
 
 	// :51 topk c -> index k=num_experts_per_tok

@@ -40,7 +40,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :56 add x a -> x1
 	// :57 layer_norm x1 -> n1 weight=LayerNorm.weight|LayerNorm.gamma bias=LayerNorm.bias|LayerNorm.beta eps=layer_norm_eps
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm2.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LayerNorm2.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -65,7 +65,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/esm.toml:51 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cs gpu.Tensor) gpu.Tensor {
 	// :54 layer_norm x -> n weight=attention.LayerNorm.weight|attention.LayerNorm.gamma bias=attention.LayerNorm.bias|attention.LayerNorm.beta eps=layer_norm_eps
-	n := kernels.LayerNormE8fcc7(r, x, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.LayerNorm07dee0(r, x, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
 
 	// :55 @attention n cs -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, n, cs)
@@ -73,7 +73,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cs gp
 
 	// :56 add x a -> x1
 	// :57 layer_norm x1 -> n1 weight=LayerNorm.weight|LayerNorm.gamma bias=LayerNorm.bias|LayerNorm.beta eps=layer_norm_eps
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.LayerNorm2.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.LayerNorm2.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :58 @mlp n1 -> f

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dn1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :57 layer_norm x1 -> n1 weight=LayerNorm.weight|LayerNorm.gamma bias=LayerNorm.bias|LayerNorm.beta eps=layer_norm_eps
-	dLayerNormWeight, dLayerNormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.LayerNorm2.Value, s.X1, dy)
+	dLayerNormWeight, dLayerNormBias, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.LayerNorm2.Value, s.X1, dy)
 	r.Free(dn1, s.N1M, s.N1R, s.X1)
 
 	// grad of :57 layer_norm x1 -> n1 weight=LayerNorm.weight|LayerNorm.gamma bias=LayerNorm.bias|LayerNorm.beta eps=layer_norm_eps
@@ -34,7 +34,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dn := m.attentionGrad(r, b, w.Attention, &s.Attention, dx12)
 
 	// grad of :54 layer_norm x -> n weight=attention.LayerNorm.weight|attention.LayerNorm.gamma bias=attention.LayerNorm.bias|attention.LayerNorm.beta eps=layer_norm_eps
-	dAttentionLayerNormWeight, dAttentionLayerNormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.X, dx12)
+	dAttentionLayerNormWeight, dAttentionLayerNormBias, dx2 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :54 layer_norm x -> n weight=attention.LayerNorm.weight|attention.LayerNorm.gamma bias=attention.LayerNorm.bias|attention.LayerNorm.beta eps=layer_norm_eps

@@ -115,7 +115,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	// :33 layer_norm p -> x0 weight=embeddings.layer_norm.weight bias=embeddings.layer_norm.bias eps=layer_norm_eps if=emb_layer_norm_before
 	var x0 gpu.Tensor
 	if m.EmbLayerNormBefore {
-		x0 = kernels.LayerNormE8fcc7(r, p, w.LayerNorm.Value, w.EmbeddingsLayerNormBias.Value, float32(m.LayerNormEps))
+		x0 = kernels.LayerNorm07dee0(r, p, w.LayerNorm.Value, w.EmbeddingsLayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		x0 = r.Retain(p)
 	}
@@ -135,7 +135,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	r.Free(x0, cs)
 
 	// :36 layer_norm xn -> h weight=encoder.emb_layer_norm_after.weight bias=encoder.emb_layer_norm_after.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.EmbLayerNormAfter.Value, w.EncoderEmbLayerNormAfterBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.EmbLayerNormAfter.Value, w.EncoderEmbLayerNormAfterBias.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/esm.toml:26 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :36 layer_norm xn -> h weight=encoder.emb_layer_norm_after.weight bias=encoder.emb_layer_norm_after.bias eps=layer_norm_eps
-	dxn, dEncoderEmbLayerNormAfterWeight, dEncoderEmbLayerNormAfterBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.EmbLayerNormAfter.Value, s.Xn)
+	dxn, dEncoderEmbLayerNormAfterWeight, dEncoderEmbLayerNormAfterBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.EmbLayerNormAfter.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :36 layer_norm xn -> h weight=encoder.emb_layer_norm_after.weight bias=encoder.emb_layer_norm_after.bias eps=layer_norm_eps
@@ -39,7 +39,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :33 layer_norm p -> x0 weight=embeddings.layer_norm.weight bias=embeddings.layer_norm.bias eps=layer_norm_eps if=emb_layer_norm_before
 	var dp, dEmbeddingsLayerNormWeight, dEmbeddingsLayerNormBias gpu.Tensor
 	if m.EmbLayerNormBefore {
-		dp, dEmbeddingsLayerNormWeight, dEmbeddingsLayerNormBias = kernels.LayerNormGrad821544(r, dx0, s.X0M, s.X0R, w.LayerNorm.Value, s.P)
+		dp, dEmbeddingsLayerNormWeight, dEmbeddingsLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dx0, s.X0M, s.X0R, w.LayerNorm.Value, s.P)
 	} else {
 		dp = r.Retain(dx0)
 	}

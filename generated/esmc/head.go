@@ -32,7 +32,7 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 	// :54 act d -> g fn="'gelu'"
 	// :55 layer_norm g -> n weight=lm_head.layer_norm.weight bias=lm_head.layer_norm.bias eps=rms_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.RMSNormEps()), "gelu")
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.RMSNormEps()), "gelu")
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tens
 
 	// :54 act d -> g fn="'gelu'"
 	// :55 layer_norm g -> n weight=lm_head.layer_norm.weight bias=lm_head.layer_norm.bias eps=rms_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.RMSNormEps()), "gelu")
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.RMSNormEps()), "gelu")
 	r.Free(d)
 
 	// :56 linear n -> logits weight=lm_head.decoder.weight bias=lm_head.decoder.bias out=vocab_size

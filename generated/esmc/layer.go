@@ -40,7 +40,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :34 add_scaled x a -> x1 by=residual
 	// :35 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=rms_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddScaledLayerNorm30ea6d(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.Residual()), float32(m.RMSNormEps()))
+	x1, h1M, h1R, h1 := kernels.AddScaledLayerNormEdee73(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.Residual()), float32(m.RMSNormEps()))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -65,7 +65,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/esmc.toml:29 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cs gpu.Tensor) gpu.Tensor {
 	// :32 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=rms_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.RMSNormEps()))
+	h := kernels.LayerNorm07dee0(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.RMSNormEps()))
 
 	// :33 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, h, cs)
@@ -73,7 +73,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cs gp
 
 	// :34 add_scaled x a -> x1 by=residual
 	// :35 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=rms_norm_eps
-	x1, h1 := kernels.AddScaledLayerNormF953d3(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.Residual()), float32(m.RMSNormEps()))
+	x1, h1 := kernels.AddScaledLayerNormD17f12(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.Residual()), float32(m.RMSNormEps()))
 	r.Free(a)
 
 	// :36 @mlp h1 -> f prefix=mlp.

@@ -24,7 +24,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :35 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=rms_norm_eps
 	// grad of :34 add_scaled x a -> x1 by=residual
-	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx12, da := kernels.LayerNormGradAddAddScaledGrad325926(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.Residual()))
+	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx12, da := kernels.LayerNormGradAddAddScaledGrad263f50(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.Residual()))
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :35 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=rms_norm_eps
@@ -40,7 +40,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :32 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=rms_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :32 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=rms_norm_eps

@@ -74,7 +74,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	r.Free(x0, cs)
 
 	// :27 layer_norm_nobias xn -> h weight=norm.weight eps=rms_norm_eps
-	h := kernels.LayerNormNobiasEdad0e(r, xn, w.Norm.Value, float32(m.RMSNormEps()))
+	h := kernels.LayerNormNobiasC26dd7(r, xn, w.Norm.Value, float32(m.RMSNormEps()))
 	r.Free(xn)
 	return h
 }

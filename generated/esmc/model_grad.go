@@ -15,7 +15,7 @@ import (
 // Spec: specs/esmc.toml:20 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :27 layer_norm_nobias xn -> h weight=norm.weight eps=rms_norm_eps
-	dxn, dNormWeight := kernels.LayerNormNobiasGradF5e055(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
+	dxn, dNormWeight := kernels.LayerNormNobiasGrad2e3f67(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :27 layer_norm_nobias xn -> h weight=norm.weight eps=rms_norm_eps

@@ -79,11 +79,11 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :45 layer_norm_nobias q0 -> qn weight=q_norm.weight eps=rms_norm_eps
-	qn := kernels.LayerNormNobiasEdad0e(r, q0, w.QNorm.Value, float32(m.RMSNormEps()))
+	qn := kernels.LayerNormNobiasC26dd7(r, q0, w.QNorm.Value, float32(m.RMSNormEps()))
 	r.Free(q0)
 
 	// :46 layer_norm_nobias k0 -> kn weight=k_norm.weight eps=rms_norm_eps
-	kn := kernels.LayerNormNobiasEdad0e(r, k0, w.KNorm.Value, float32(m.RMSNormEps()))
+	kn := kernels.LayerNormNobiasC26dd7(r, k0, w.KNorm.Value, float32(m.RMSNormEps()))
 	r.Free(k0)
 
 	// :47 reshape qn -> q shape=B,T,num_attention_heads,head_dim

@@ -24,7 +24,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	dqn := r.Reshape(dq, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumAttentionHeads}})
 
 	// grad of :46 layer_norm_nobias k0 -> kn weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.LayerNormNobiasGradF5e055(r, dkn, s.KnM, s.KnR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.LayerNormNobiasGrad2e3f67(r, dkn, s.KnM, s.KnR, w.KNorm.Value, s.K0)
 	r.Free(dkn, s.KnM, s.KnR, s.K0)
 
 	// grad of :46 layer_norm_nobias k0 -> kn weight=k_norm.weight eps=rms_norm_eps
@@ -32,7 +32,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	r.Free(dKNormWeight)
 
 	// grad of :45 layer_norm_nobias q0 -> qn weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.LayerNormNobiasGradF5e055(r, dqn, s.QnM, s.QnR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.LayerNormNobiasGrad2e3f67(r, dqn, s.QnM, s.QnR, w.QNorm.Value, s.Q0)
 	r.Free(dqn, s.QnM, s.QnR, s.Q0)
 
 	// grad of :45 layer_norm_nobias q0 -> qn weight=q_norm.weight eps=rms_norm_eps

@@ -40,6 +40,6 @@ func (m *Model) oneNorm(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, s *OneNo
 // Spec: specs/falcon.toml:66 [fn.one_norm].
 func (m *Model) oneNormStep(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// :69 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
 	return h, r.Retain(h)
 }

@@ -17,7 +17,7 @@ import (
 // Spec: specs/falcon.toml:66 [fn.one_norm].
 func (m *Model) oneNormGrad(r *nn.Recorder, b *nn.Batch, w *OneNormWeights, s *OneNormSaved, dh, dh2 gpu.Tensor) gpu.Tensor {
 	// grad of :69 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dx, dInputLayernormWeight, dInputLayernormBias := kernels.AddLayerNormGradD5b9e7(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X)
+	dx, dInputLayernormWeight, dInputLayernormBias := kernels.AddLayerNormGradAda563(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X)
 	r.Free(s.HM, s.HR, s.X)
 
 	// grad of :69 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

@@ -59,7 +59,7 @@ func (m *Model) serialLayer(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, 
 
 	// :77 add x da -> x1
 	// :78 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, x, da, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, x, da, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -90,7 +90,7 @@ func (m *Model) serialLayer(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, 
 // Spec: specs/falcon.toml:71 [fn.serial_layer].
 func (m *Model) serialLayerStep(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, st *SerialLayerState, x, cs, slopes gpu.Tensor) gpu.Tensor {
 	// :74 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
 
 	// :75 @attention h cs slopes -> a prefix=self_attention.
 	a := m.attentionStep(r, b, w.SelfAttention, &st.SelfAttention, h, cs, slopes)
@@ -102,7 +102,7 @@ func (m *Model) serialLayerStep(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeigh
 
 	// :77 add x da -> x1
 	// :78 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1 := kernels.AddLayerNormB2394d(r, x, da, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, x, da, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	r.Free(da)
 
 	// :79 @mlp h1 -> f prefix=mlp.

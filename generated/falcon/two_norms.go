@@ -28,7 +28,7 @@ func (m *Model) twoNorms(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s *Two
 	s.X = r.Retain(x)
 	// :63 layer_norm x -> ha weight=ln_attn.weight bias=ln_attn.bias eps=layer_norm_eps
 	// :64 layer_norm x -> hm weight=ln_mlp.weight bias=ln_mlp.bias eps=layer_norm_eps
-	haM, haR, ha, hmM, hmR, hm := kernels.LayerNormD0262c(r, x, w.LNAttn.Value, w.LNAttnBias.Value, w.LNMLP.Value, w.LNMLPBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
+	haM, haR, ha, hmM, hmR, hm := kernels.LayerNormBef77f(r, x, w.LNAttn.Value, w.LNAttnBias.Value, w.LNMLP.Value, w.LNMLPBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
 	s.HaM = haM
 	s.HaR = haR
 	s.HmM = hmM
@@ -46,6 +46,6 @@ func (m *Model) twoNorms(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s *Two
 func (m *Model) twoNormsStep(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, x gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// :63 layer_norm x -> ha weight=ln_attn.weight bias=ln_attn.bias eps=layer_norm_eps
 	// :64 layer_norm x -> hm weight=ln_mlp.weight bias=ln_mlp.bias eps=layer_norm_eps
-	ha, hm := kernels.LayerNorm490a30(r, x, w.LNAttn.Value, w.LNAttnBias.Value, w.LNMLP.Value, w.LNMLPBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
+	ha, hm := kernels.LayerNormD182ec(r, x, w.LNAttn.Value, w.LNAttnBias.Value, w.LNMLP.Value, w.LNMLPBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
 	return ha, hm
 }

@@ -17,7 +17,7 @@ import (
 // Spec: specs/falcon.toml:60 [fn.two_norms].
 func (m *Model) twoNormsGrad(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s *TwoNormsSaved, dha, dhm gpu.Tensor) gpu.Tensor {
 	// grad of :64 layer_norm x -> hm weight=ln_mlp.weight bias=ln_mlp.bias eps=layer_norm_eps
-	dx, dLNMLPWeight, dLNMLPBias := kernels.LayerNormGrad821544(r, dhm, s.HmM, s.HmR, w.LNMLP.Value, s.X)
+	dx, dLNMLPWeight, dLNMLPBias := kernels.LayerNormGrad6e5c8f(r, dhm, s.HmM, s.HmR, w.LNMLP.Value, s.X)
 	r.Free(s.HmM, s.HmR)
 
 	// grad of :64 layer_norm x -> hm weight=ln_mlp.weight bias=ln_mlp.bias eps=layer_norm_eps
@@ -29,7 +29,7 @@ func (m *Model) twoNormsGrad(r *nn.Recorder, b *nn.Batch, w *TwoNormsWeights, s 
 	r.Free(dLNMLPBias)
 
 	// grad of :63 layer_norm x -> ha weight=ln_attn.weight bias=ln_attn.bias eps=layer_norm_eps
-	dLNAttnWeight, dLNAttnBias, dx3 := kernels.LayerNormGradAddD06dfa(r, dha, s.HaM, s.HaR, w.LNAttn.Value, s.X, dx)
+	dLNAttnWeight, dLNAttnBias, dx3 := kernels.LayerNormGradAddA05285(r, dha, s.HaM, s.HaR, w.LNAttn.Value, s.X, dx)
 	r.Free(s.HaM, s.HaR, s.X, dx)
 
 	// grad of :63 layer_norm x -> ha weight=ln_attn.weight bias=ln_attn.bias eps=layer_norm_eps

@@ -26,7 +26,7 @@ func (m *Model) groupNormGrad(r *nn.Recorder, b *nn.Batch, w *GroupNormWeights, 
 	}
 
 	// grad of :106 gain n1 -> n2 weight=norm.weight
-	dn1, dNormWeight := kernels.GainGrad4201ce(r, dn2, w.Norm.Value, s.N1)
+	dn1, dNormWeight := kernels.GainGradFfa04c(r, dn2, w.Norm.Value, s.N1)
 	r.Free(dn2, s.N1)
 
 	// grad of :106 gain n1 -> n2 weight=norm.weight

@@ -44,7 +44,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	s.X = r.Retain(x)
 	// :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	// :49 scale h -> ha by=attention_in_multiplier
-	hR, h, ha := kernels.RMSNormScaleA4e4c5(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps), float32(m.AttentionInMultiplier))
+	hR, h, ha := kernels.RMSNormScaleCc20ae(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps), float32(m.AttentionInMultiplier))
 	s.HR = hR
 
 	// :47 @mixer h m -> s0 prefix=mamba.
@@ -63,7 +63,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	// :52 add s a -> sa
 	// :53 add x sa -> x1
 	// :54 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.ScaleAddRMSNormFb8161(r, a0, s_, x, w.PreFfLayernorm.Value, float32(m.AttentionOutMultiplier), float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.ScaleAddRMSNorm5b1f8d(r, a0, s_, x, w.PreFfLayernorm.Value, float32(m.AttentionOutMultiplier), float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a0, s_)
@@ -89,7 +89,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs, m_ gpu.Tensor) gpu.Tensor {
 	// :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
 	// :49 scale h -> ha by=attention_in_multiplier
-	h, ha := kernels.RMSNormScaleA10059(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps), float32(m.AttentionInMultiplier))
+	h, ha := kernels.RMSNormScaleAff768(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps), float32(m.AttentionInMultiplier))
 
 	// :47 @mixer h m -> s0 prefix=mamba.
 	s0 := m.mixerStep(r, b, w.Mamba, &st.Mamba, h, m_)
@@ -107,7 +107,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :52 add s a -> sa
 	// :53 add x sa -> x1
 	// :54 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.ScaleAddRMSNorm388a54(r, a0, s_, x, w.PreFfLayernorm.Value, float32(m.AttentionOutMultiplier), float32(m.RMSNormEps))
+	x1, h1 := kernels.ScaleAddRMSNorm1448d6(r, a0, s_, x, w.PreFfLayernorm.Value, float32(m.AttentionOutMultiplier), float32(m.RMSNormEps))
 	r.Free(a0, s_)
 
 	// :55 @mlp h1 -> f prefix=feed_forward.

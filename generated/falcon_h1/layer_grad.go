@@ -21,7 +21,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :54 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
 	// grad of :51 scale a0 -> a by=attention_out_multiplier
 	// grad of :48 scale s0 -> s by=ssm_out_multiplier
-	dPreFfLayernormWeight, dx12, da0, ds0 := kernels.RMSNormGradAddScaleGradF5c427(r, dh1, s.H1R, w.PreFfLayernorm.Value, s.X1, dy, float32(m.AttentionOutMultiplier), float32(m.SsmOutMultiplier))
+	dPreFfLayernormWeight, dx12, da0, ds0 := kernels.RMSNormGradAddScaleGrad8f40e8(r, dh1, s.H1R, w.PreFfLayernorm.Value, s.X1, dy, float32(m.AttentionOutMultiplier), float32(m.SsmOutMultiplier))
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :54 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
@@ -38,7 +38,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :49 scale h -> ha by=attention_in_multiplier
 	// grad of :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.ScaleGradAddRMSNormGradAdd669833(r, dha, dh2, s.HR, w.InputLayernorm.Value, s.X, dx12, float32(m.AttentionInMultiplier))
+	dInputLayernormWeight, dx2 := kernels.ScaleGradAddRMSNormGradAdd53166e(r, dha, dh2, s.HR, w.InputLayernorm.Value, s.X, dx12, float32(m.AttentionInMultiplier))
 	r.Free(dha, dh2, s.HR, s.X, dx12)
 
 	// grad of :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -86,7 +86,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, m_)
 
 	// :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, xn, w.NormF.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, xn, w.NormF.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h
 }

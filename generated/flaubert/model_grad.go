@@ -28,7 +28,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	r.Free(dx0, s.X0Mask)
 
 	// grad of :37 layer_norm e -> n weight=layer_norm_emb.weight bias=layer_norm_emb.bias eps=layer_norm_eps
-	de, dLayerNormEmbWeight, dLayerNormEmbBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayerNormEmb.Value, s.E)
+	de, dLayerNormEmbWeight, dLayerNormEmbBias := kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.LayerNormEmb.Value, s.E)
 	r.Free(dn, s.NM, s.NR, s.E)
 
 	// grad of :37 layer_norm e -> n weight=layer_norm_emb.weight bias=layer_norm_emb.bias eps=layer_norm_eps

@@ -16,7 +16,7 @@ import (
 // Spec: specs/xlm.toml:51 [fn.norm].
 func (m *Model) normGrad(r *nn.Recorder, b *nn.Batch, w *NormWeights, s *NormSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :53 layer_norm x -> y weight=weight bias=bias eps=layer_norm_eps
-	dx, dWeight, dBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.Weight.Value, s.X)
+	dx, dWeight, dBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.Weight.Value, s.X)
 	r.Free(s.YM, s.YR, s.X)
 
 	// grad of :53 layer_norm x -> y weight=weight bias=bias eps=layer_norm_eps

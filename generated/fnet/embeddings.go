@@ -48,7 +48,7 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 	// :33 add w t -> wt
 	// :36 add wt p -> e
 	// :37 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	e, nM, nR, n := kernels.AddLayerNorm297eab(r, w_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	e, nM, nR, n := kernels.AddLayerNorm697f1d(r, w_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	s.E = e
 	s.NM = nM
 	s.NR = nR
@@ -92,7 +92,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	// :33 add w t -> wt
 	// :36 add wt p -> e
 	// :37 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	n := kernels.AddLayerNormB739c4(r, w_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.AddLayerNormBb8af2(r, w_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(w_, t, p)
 
 	// :38 linear n -> l weight=projection.weight bias=projection.bias out=hidden_size

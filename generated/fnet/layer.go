@@ -59,7 +59,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	// :48 sub cc ss -> f
 	// :49 add x f -> xf
 	// :50 layer_norm xf -> x1 weight=fourier.output.LayerNorm.weight bias=fourier.output.LayerNorm.bias eps=layer_norm_eps
-	xf, x1M, x1R, x1 := kernels.SubAddLayerNormDe549e(r, cc, ss, x, w.LayerNorm.Value, w.FourierOutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xf, x1M, x1R, x1 := kernels.SubAddLayerNormAc5446(r, cc, ss, x, w.LayerNorm.Value, w.FourierOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.X1M = x1M
 	s.X1R = x1R
@@ -70,7 +70,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :52 add x1 m -> xm
 	// :53 layer_norm xm -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	xm, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, m_, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xm, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, m_, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xm = xm
 	s.YM = yM
 	s.YR = yR
@@ -106,7 +106,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cd, s
 	// :48 sub cc ss -> f
 	// :49 add x f -> xf
 	// :50 layer_norm xf -> x1 weight=fourier.output.LayerNorm.weight bias=fourier.output.LayerNorm.bias eps=layer_norm_eps
-	x1 := kernels.SubAddLayerNorm66eca1(r, cc, ss, x, w.LayerNorm.Value, w.FourierOutputLayerNormBias.Value, float32(m.LayerNormEps))
+	x1 := kernels.SubAddLayerNormAcf012(r, cc, ss, x, w.LayerNorm.Value, w.FourierOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(cc, ss)
 
 	// :51 @mlp x1 -> m
@@ -114,7 +114,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cd, s
 
 	// :52 add x1 m -> xm
 	// :53 layer_norm xm -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, x1, m_, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, x1, m_, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(x1, m_)
 	return y
 }

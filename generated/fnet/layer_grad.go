@@ -16,7 +16,7 @@ import (
 // Spec: specs/fnet.toml:41 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :53 layer_norm xm -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	dxm, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xm)
+	dxm, dOutputLayerNormWeight, dOutputLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.LayerNorm2.Value, s.Xm)
 	r.Free(s.YM, s.YR, s.Xm)
 
 	// grad of :53 layer_norm xm -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
@@ -32,7 +32,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :50 layer_norm xf -> x1 weight=fourier.output.LayerNorm.weight bias=fourier.output.LayerNorm.bias eps=layer_norm_eps
 	// grad of :48 sub cc ss -> f
-	dxf, dFourierOutputLayerNormWeight, dFourierOutputLayerNormBias, dss := kernels.AddLayerNormGradSubGrad226e74(r, dxm, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xf)
+	dxf, dFourierOutputLayerNormWeight, dFourierOutputLayerNormBias, dss := kernels.AddLayerNormGradSubGrad8c6a1f(r, dxm, dx1, s.X1M, s.X1R, w.LayerNorm.Value, s.Xf)
 	r.Free(dxm, dx1, s.X1M, s.X1R, s.Xf)
 
 	// grad of :50 layer_norm xf -> x1 weight=fourier.output.LayerNorm.weight bias=fourier.output.LayerNorm.bias eps=layer_norm_eps

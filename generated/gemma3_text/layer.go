@@ -54,7 +54,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	// :30 rms_norm_offset a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :31 add x an -> x1
 	// :32 rms_norm_offset x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	anR, x1, h1R, h1 := kernels.RMSNormOffsetAddRMSNormOffset136cdd(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
+	anR, x1, h1R, h1 := kernels.RMSNormOffsetAddRMSNormOffset0eb12b(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
 	s.AnR = anR
 	s.X1 = x1
 	s.H1R = h1R
@@ -66,7 +66,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :34 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
 	// :35 add x1 fn -> y
-	fnR, y := kernels.RMSNormOffsetAdd7745cb(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
+	fnR, y := kernels.RMSNormOffsetAddD3eddb(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
 	s.FnR = fnR
 	return y
 }
@@ -80,7 +80,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/gemma2.toml:25 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs gpu.Tensor) gpu.Tensor {
 	// :28 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNormOffset6a0a11(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNormOffset6f05c5(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :29 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, i, h, cs)
@@ -89,7 +89,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :30 rms_norm_offset a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :31 add x an -> x1
 	// :32 rms_norm_offset x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.RMSNormOffsetAddRMSNormOffset7e97ec(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
+	x1, h1 := kernels.RMSNormOffsetAddRMSNormOffset44aa77(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :33 @mlp h1 -> f prefix=mlp.
@@ -98,7 +98,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :34 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
 	// :35 add x1 fn -> y
-	y := kernels.RMSNormOffsetAddEdd8c5(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
+	y := kernels.RMSNormOffsetAdd0605bb(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
 	r.Free(f, x1)
 	return y
 }

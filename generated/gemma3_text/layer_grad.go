@@ -16,7 +16,7 @@ import (
 // Spec: specs/gemma2.toml:25 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, i int, dy gpu.Tensor) gpu.Tensor {
 	// grad of :34 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dy, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
+	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dy, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
 	r.Free(s.FnR, s.F)
 
 	// grad of :34 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
@@ -28,7 +28,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :32 rms_norm_offset x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dh1, s.H1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
+	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddC36871(r, dh1, s.H1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :32 rms_norm_offset x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
@@ -36,7 +36,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(dPreFeedforwardLayernormWeight)
 
 	// grad of :30 rms_norm_offset a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
-	da, dPostAttentionLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dx12, s.AnR, w.PostAttentionLayernorm.Value, s.A)
+	da, dPostAttentionLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dx12, s.AnR, w.PostAttentionLayernorm.Value, s.A)
 	r.Free(s.AnR, s.A)
 
 	// grad of :30 rms_norm_offset a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -48,7 +48,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :28 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddD669fe(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddC36871(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :28 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps

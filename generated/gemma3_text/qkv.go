@@ -67,11 +67,11 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :49 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	q := kernels.RMSNormOffset6a0a11(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q := kernels.RMSNormOffset6f05c5(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :50 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	k := kernels.RMSNormOffset6a0a11(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k := kernels.RMSNormOffset6f05c5(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 	return q, k, v
 }

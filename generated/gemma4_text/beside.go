@@ -48,7 +48,7 @@ func (m *Model) beside(r *nn.Recorder, b *nn.Batch, w *BesideWeights, s *BesideS
 
 	// :126 rms_norm r -> f2 weight=post_feedforward_layernorm_2.weight eps=rms_norm_eps
 	// :127 add f1 f2 -> y
-	f2R, y := kernels.RMSNormAddCea496(r, r_, w.PostFeedforwardLayernorm2.Value, f1, float32(m.RMSNormEps))
+	f2R, y := kernels.RMSNormAdd8b0dfa(r, r_, w.PostFeedforwardLayernorm2.Value, f1, float32(m.RMSNormEps))
 	s.F2R = f2R
 	r.Free(f1)
 	return y
@@ -63,13 +63,13 @@ func (m *Model) beside(r *nn.Recorder, b *nn.Batch, w *BesideWeights, s *BesideS
 // Spec: specs/gemma4_text.toml:119 [fn.beside].
 func (m *Model) besideStep(r *nn.Recorder, b *nn.Batch, w *BesideWeights, f, x gpu.Tensor) gpu.Tensor {
 	// :122 rms_norm f -> f1 weight=post_feedforward_layernorm_1.weight eps=rms_norm_eps
-	f1 := kernels.RMSNorm9d201e(r, f, w.PostFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	f1 := kernels.RMSNorm9b22b4(r, f, w.PostFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 
 	// :123 @router x -> w index prefix=router.
 	w_, index := m.routerStep(r, b, w.Router, x)
 
 	// :124 rms_norm x -> n weight=pre_feedforward_layernorm_2.weight eps=rms_norm_eps
-	n := kernels.RMSNorm9d201e(r, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	n := kernels.RMSNorm9b22b4(r, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 
 	// :125 @routed n w index -> r
 	r_ := m.routedStep(r, b, w.Routed, n, w_, index)
@@ -77,7 +77,7 @@ func (m *Model) besideStep(r *nn.Recorder, b *nn.Batch, w *BesideWeights, f, x g
 
 	// :126 rms_norm r -> f2 weight=post_feedforward_layernorm_2.weight eps=rms_norm_eps
 	// :127 add f1 f2 -> y
-	y := kernels.RMSNormAddD3807f(r, r_, w.PostFeedforwardLayernorm2.Value, f1, float32(m.RMSNormEps))
+	y := kernels.RMSNormAdd5032b1(r, r_, w.PostFeedforwardLayernorm2.Value, f1, float32(m.RMSNormEps))
 	r.Free(r_, f1)
 	return y
 }

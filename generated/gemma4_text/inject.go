@@ -49,7 +49,7 @@ func (m *Model) inject(r *nn.Recorder, b *nn.Batch, w *InjectWeights, s *InjectS
 
 	// :116 rms_norm o -> on weight=post_per_layer_input_norm.weight eps=rms_norm_eps
 	// :117 add x on -> y
-	onR, y := kernels.RMSNormAddCea496(r, o, w.PostPerLayerInputNorm.Value, x, float32(m.RMSNormEps))
+	onR, y := kernels.RMSNormAdd8b0dfa(r, o, w.PostPerLayerInputNorm.Value, x, float32(m.RMSNormEps))
 	s.OnR = onR
 	return y
 }
@@ -82,7 +82,7 @@ func (m *Model) injectStep(r *nn.Recorder, b *nn.Batch, w *InjectWeights, i int,
 
 	// :116 rms_norm o -> on weight=post_per_layer_input_norm.weight eps=rms_norm_eps
 	// :117 add x on -> y
-	y := kernels.RMSNormAddD3807f(r, o, w.PostPerLayerInputNorm.Value, x, float32(m.RMSNormEps))
+	y := kernels.RMSNormAdd5032b1(r, o, w.PostPerLayerInputNorm.Value, x, float32(m.RMSNormEps))
 	r.Free(o)
 	return y
 }

@@ -17,7 +17,7 @@ import (
 // Spec: specs/gemma4_text.toml:108 [fn.inject].
 func (m *Model) injectGrad(r *nn.Recorder, b *nn.Batch, w *InjectWeights, s *InjectSaved, i int, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :116 rms_norm o -> on weight=post_per_layer_input_norm.weight eps=rms_norm_eps
-	do, dPostPerLayerInputNormWeight := kernels.RMSNormGrad263578(r, dy, s.OnR, w.PostPerLayerInputNorm.Value, s.O)
+	do, dPostPerLayerInputNormWeight := kernels.RMSNormGrad44277a(r, dy, s.OnR, w.PostPerLayerInputNorm.Value, s.O)
 	r.Free(s.OnR, s.O)
 
 	// grad of :116 rms_norm o -> on weight=post_per_layer_input_norm.weight eps=rms_norm_eps

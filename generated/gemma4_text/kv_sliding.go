@@ -88,7 +88,7 @@ func (m *Model) kvSlidingStep(r *nn.Recorder, b *nn.Batch, w *KVSlidingWeights, 
 	v0 := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :185 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	k := kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k := kernels.RMSNorm9b22b4(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 
 	// :186 rope k cs -> kr

@@ -86,7 +86,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	// :96 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :97 add x an -> x1
 	// :98 rms_norm x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	anR, x1, h1R, h1 := kernels.RMSNormAddRMSNormCc2177(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
+	anR, x1, h1R, h1 := kernels.RMSNormAddRMSNorm61ccfb(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
 	s.AnR = anR
 	s.X1 = x1
 	s.H1R = h1R
@@ -107,7 +107,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :101 rms_norm fe -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
 	// :102 add x1 fn -> x2
-	fnR, x2 := kernels.RMSNormAddCea496(r, fe, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
+	fnR, x2 := kernels.RMSNormAdd8b0dfa(r, fe, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
 	s.FnR = fnR
 
 	// :103 @inject x2 ple -> x3 if=per_layer
@@ -152,7 +152,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/gemma4_text.toml:91 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, ks, vs, kf, vf, csf, css, ple gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// :94 rms_norm x -> n weight=input_layernorm.weight eps=rms_norm_eps
-	n := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	n := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :95 @switch n ks vs kf vf csf css -> a ks1 vs1 kf1 vf1 prefix=self_attn. on=kv_kind own_sliding=@own_sliding own_full=@own_full shared_sliding=@shared_sliding shared_full=@shared_full
 	var a, ks1, vs1, kf1, vf1 gpu.Tensor
@@ -171,7 +171,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :96 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :97 add x an -> x1
 	// :98 rms_norm x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.RMSNormAddRMSNormEc613d(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
+	x1, h1 := kernels.RMSNormAddRMSNormB8a518(r, a, w.PostAttentionLayernorm.Value, x, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :99 @mlp h1 -> f prefix=mlp.
@@ -189,7 +189,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :101 rms_norm fe -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
 	// :102 add x1 fn -> x2
-	x2 := kernels.RMSNormAddD3807f(r, fe, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
+	x2 := kernels.RMSNormAdd5032b1(r, fe, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
 	r.Free(fe, x1)
 
 	// :103 @inject x2 ple -> x3 if=per_layer

@@ -20,7 +20,7 @@ func (m *Model) qSlidingGrad(r *nn.Recorder, b *nn.Batch, w *QSlidingWeights, s 
 	r.Free(s.Cs)
 
 	// grad of :177 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormGrad263578(r, dq, s.QR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormGrad44277a(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(dq, s.QR, s.Q0)
 
 	// grad of :177 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps

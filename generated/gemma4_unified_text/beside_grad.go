@@ -18,7 +18,7 @@ import (
 func (m *Model) besideGrad(r *nn.Recorder, b *nn.Batch, w *BesideWeights, s *BesideSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :126 rms_norm r -> f2 weight=post_feedforward_layernorm_2.weight eps=rms_norm_eps
 	// grad of :122 rms_norm f -> f1 weight=post_feedforward_layernorm_1.weight eps=rms_norm_eps
-	dr, dPostFeedforwardLayernorm2Weight, df, dPostFeedforwardLayernorm1Weight := kernels.RMSNormGrad149253(r, dy, s.F2R, w.PostFeedforwardLayernorm2.Value, s.R, s.F1R, w.PostFeedforwardLayernorm.Value, s.F)
+	dr, dPostFeedforwardLayernorm2Weight, df, dPostFeedforwardLayernorm1Weight := kernels.RMSNormGrad314aca(r, dy, s.F2R, w.PostFeedforwardLayernorm2.Value, s.R, s.F1R, w.PostFeedforwardLayernorm.Value, s.F)
 	r.Free(s.F2R, s.R, s.F1R, s.F)
 
 	// grad of :126 rms_norm r -> f2 weight=post_feedforward_layernorm_2.weight eps=rms_norm_eps
@@ -30,7 +30,7 @@ func (m *Model) besideGrad(r *nn.Recorder, b *nn.Batch, w *BesideWeights, s *Bes
 	r.Free(dr)
 
 	// grad of :124 rms_norm x -> n weight=pre_feedforward_layernorm_2.weight eps=rms_norm_eps
-	dx, dPreFeedforwardLayernorm2Weight := kernels.RMSNormGrad263578(r, dn, s.NR, w.PreFeedforwardLayernorm.Value, s.X)
+	dx, dPreFeedforwardLayernorm2Weight := kernels.RMSNormGrad44277a(r, dn, s.NR, w.PreFeedforwardLayernorm.Value, s.X)
 	r.Free(dn, s.NR, s.X)
 
 	// grad of :124 rms_norm x -> n weight=pre_feedforward_layernorm_2.weight eps=rms_norm_eps

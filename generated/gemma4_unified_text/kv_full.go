@@ -99,7 +99,7 @@ func (m *Model) kvFullStep(r *nn.Recorder, b *nn.Batch, w *KVFullWeights, st *KV
 	}
 
 	// :209 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	k := kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k := kernels.RMSNorm9b22b4(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 
 	// :210 rope k cs -> kr

@@ -25,7 +25,7 @@ func (m *Model) kvFullGrad(r *nn.Recorder, b *nn.Batch, w *KVFullWeights, s *KVF
 	r.Free(s.Cs)
 
 	// grad of :209 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormGrad263578(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormGrad44277a(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(dk, s.KR, s.K0)
 
 	// grad of :209 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps

@@ -39,7 +39,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(dx3)
 
 	// grad of :101 rms_norm fe -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	dfe, dPostFeedforwardLayernormWeight := kernels.RMSNormGrad263578(r, dx2, s.FnR, w.PostFeedforwardLayernorm.Value, s.Fe)
+	dfe, dPostFeedforwardLayernormWeight := kernels.RMSNormGrad44277a(r, dx2, s.FnR, w.PostFeedforwardLayernorm.Value, s.Fe)
 	r.Free(s.FnR, s.Fe)
 
 	// grad of :101 rms_norm fe -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
@@ -64,7 +64,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :98 rms_norm x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	dPreFeedforwardLayernormWeight, dx14 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PreFeedforwardLayernorm.Value, s.X1, dx12)
+	dPreFeedforwardLayernormWeight, dx14 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.PreFeedforwardLayernorm.Value, s.X1, dx12)
 	r.Free(dh1, s.H1R, s.X1, dx12)
 
 	// grad of :98 rms_norm x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
@@ -72,7 +72,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(dPreFeedforwardLayernormWeight)
 
 	// grad of :96 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
-	da, dPostAttentionLayernormWeight := kernels.RMSNormGrad263578(r, dx14, s.AnR, w.PostAttentionLayernorm.Value, s.A)
+	da, dPostAttentionLayernormWeight := kernels.RMSNormGrad44277a(r, dx14, s.AnR, w.PostAttentionLayernorm.Value, s.A)
 	r.Free(s.AnR, s.A)
 
 	// grad of :96 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -94,7 +94,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :94 rms_norm x -> n weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx4 := kernels.RMSNormGradAddEf9e4e(r, dn, s.NR, w.InputLayernorm.Value, s.X, dx14)
+	dInputLayernormWeight, dx4 := kernels.RMSNormGradAddB5a933(r, dn, s.NR, w.InputLayernorm.Value, s.X, dx14)
 	r.Free(dn, s.NR, s.X, dx14)
 
 	// grad of :94 rms_norm x -> n weight=input_layernorm.weight eps=rms_norm_eps

@@ -45,7 +45,7 @@ func (m *Model) perLayer(r *nn.Recorder, b *nn.Batch, w *PerLayerWeights, s *Per
 	// :84 rms_norm ps -> pn weight=per_layer_projection_norm.weight eps=rms_norm_eps
 	// :85 add pn er -> s
 	// :86 scale s -> y by=1/sqrt(2)
-	ps, pnR, y := kernels.ScaleRMSNormAddScaleE9be98(r, p, w.PerLayerProjectionNorm.Value, er, float32(1/math.Sqrt(float64(m.HiddenSize))), float32(m.RMSNormEps), float32(1/math.Sqrt(float64(2))))
+	ps, pnR, y := kernels.ScaleRMSNormAddScale450c25(r, p, w.PerLayerProjectionNorm.Value, er, float32(1/math.Sqrt(float64(m.HiddenSize))), float32(m.RMSNormEps), float32(1/math.Sqrt(float64(2))))
 	s.Ps = ps
 	s.PnR = pnR
 	r.Free(p, er)
@@ -78,7 +78,7 @@ func (m *Model) perLayerStep(r *nn.Recorder, b *nn.Batch, w *PerLayerWeights, to
 	// :84 rms_norm ps -> pn weight=per_layer_projection_norm.weight eps=rms_norm_eps
 	// :85 add pn er -> s
 	// :86 scale s -> y by=1/sqrt(2)
-	y := kernels.ScaleRMSNormAddScaleE8bd6b(r, p, w.PerLayerProjectionNorm.Value, er, float32(1/math.Sqrt(float64(m.HiddenSize))), float32(m.RMSNormEps), float32(1/math.Sqrt(float64(2))))
+	y := kernels.ScaleRMSNormAddScale12cc34(r, p, w.PerLayerProjectionNorm.Value, er, float32(1/math.Sqrt(float64(m.HiddenSize))), float32(m.RMSNormEps), float32(1/math.Sqrt(float64(2))))
 	r.Free(p, er)
 	return y
 }

@@ -19,7 +19,7 @@ func (m *Model) perLayerGrad(r *nn.Recorder, b *nn.Batch, w *PerLayerWeights, s 
 	// grad of :86 scale s -> y by=1/sqrt(2)
 	// grad of :84 rms_norm ps -> pn weight=per_layer_projection_norm.weight eps=rms_norm_eps
 	// grad of :83 scale p -> ps by=1/sqrt(hidden_size)
-	ds, dPerLayerProjectionNormWeight, dp := kernels.ScaleGradRMSNormGradScaleGradAe46f2(r, dy, s.PnR, w.PerLayerProjectionNorm.Value, s.Ps, float32(1/math.Sqrt(float64(2))), float32(1/math.Sqrt(float64(m.HiddenSize))))
+	ds, dPerLayerProjectionNormWeight, dp := kernels.ScaleGradRMSNormGradScaleGrad05120b(r, dy, s.PnR, w.PerLayerProjectionNorm.Value, s.Ps, float32(1/math.Sqrt(float64(2))), float32(1/math.Sqrt(float64(m.HiddenSize))))
 	r.Free(s.PnR, s.Ps)
 
 	// grad of :84 rms_norm ps -> pn weight=per_layer_projection_norm.weight eps=rms_norm_eps

@@ -52,7 +52,7 @@ func (m *Model) qSlidingStep(r *nn.Recorder, b *nn.Batch, w *QSlidingWeights, x,
 	q0 := r.LinearHeads(w.QProj, x, m.NumAttentionHeads)
 
 	// :177 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	q := kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q := kernels.RMSNorm9b22b4(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :178 rope q cs -> qr

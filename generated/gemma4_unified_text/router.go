@@ -34,7 +34,7 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 	// :132 rms_norm_plain x -> n eps=rms_norm_eps
 	// :133 gain n -> ng weight=scale
 	// :134 scale ng -> ns by=1/sqrt(hidden_size)
-	nR, n, ns := kernels.RMSNormPlainGainScaleE6fb2e(r, x, w.Scale.Value, float32(m.RMSNormEps), float32(1/math.Sqrt(float64(m.HiddenSize))))
+	nR, n, ns := kernels.RMSNormPlainGainScale5903f1(r, x, w.Scale.Value, float32(m.RMSNormEps), float32(1/math.Sqrt(float64(m.HiddenSize))))
 	s.NR = nR
 	s.N = n
 	s.Ns = ns
@@ -82,7 +82,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 	// :132 rms_norm_plain x -> n eps=rms_norm_eps
 	// :133 gain n -> ng weight=scale
 	// :134 scale ng -> ns by=1/sqrt(hidden_size)
-	ns := kernels.RMSNormPlainGainScale8c1133(r, x, w.Scale.Value, float32(m.RMSNormEps), float32(1/math.Sqrt(float64(m.HiddenSize))))
+	ns := kernels.RMSNormPlainGainScaleC0caeb(r, x, w.Scale.Value, float32(m.RMSNormEps), float32(1/math.Sqrt(float64(m.HiddenSize))))
 
 	// :135 linear ns -> logits weight=proj.weight out=num_local_experts
 	logits := r.Linear(w.Proj, ns)

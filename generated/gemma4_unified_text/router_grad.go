@@ -44,7 +44,7 @@ func (m *Model) routerGrad(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *Rou
 	// grad of :134 scale ng -> ns by=1/sqrt(hidden_size)
 	// grad of :133 gain n -> ng weight=scale
 	// grad of :132 rms_norm_plain x -> n eps=rms_norm_eps
-	dScale, dx := kernels.ScaleGradGainGradRMSNormPlainGrad64d18d(r, dns, w.Scale.Value, s.N, s.NR, s.X, float32(1/math.Sqrt(float64(m.HiddenSize))))
+	dScale, dx := kernels.ScaleGradGainGradRMSNormPlainGrad0499c9(r, dns, w.Scale.Value, s.N, s.NR, s.X, float32(1/math.Sqrt(float64(m.HiddenSize))))
 	r.Free(dns, s.N, s.NR, s.X)
 
 	// grad of :133 gain n -> ng weight=scale

@@ -20,7 +20,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	// grad of :48 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps if=qk_norm
 	var dk0, dKNormWeight gpu.Tensor
 	if m.QkNorm() {
-		dk0, dKNormWeight = kernels.RMSNormGrad263578(r, dk, s.KR, w.KNorm.Value, s.K0)
+		dk0, dKNormWeight = kernels.RMSNormGrad44277a(r, dk, s.KR, w.KNorm.Value, s.K0)
 	} else {
 		dk0 = r.Retain(dk)
 	}
@@ -35,7 +35,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	// grad of :47 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps if=qk_norm
 	var dq0, dQNormWeight gpu.Tensor
 	if m.QkNorm() {
-		dq0, dQNormWeight = kernels.RMSNormGrad263578(r, dq, s.QR, w.QNorm.Value, s.Q0)
+		dq0, dQNormWeight = kernels.RMSNormGrad44277a(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	} else {
 		dq0 = r.Retain(dq)
 	}

@@ -54,7 +54,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 	// :11 rms_norm a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
 	// :12 add x an -> x1
 	// :13 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	anR, x1, h1R, h1 := kernels.RMSNormAddRMSNormCc2177(r, a, w.PostSelfAttnLayernorm.Value, x, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
+	anR, x1, h1R, h1 := kernels.RMSNormAddRMSNorm61ccfb(r, a, w.PostSelfAttnLayernorm.Value, x, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
 	s.AnR = anR
 	s.X1 = x1
 	s.H1R = h1R
@@ -66,7 +66,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :15 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps
 	// :16 add x1 fn -> y
-	fnR, y := kernels.RMSNormAddCea496(r, f, w.PostMLPLayernorm.Value, x1, float32(m.RMSNormEps))
+	fnR, y := kernels.RMSNormAdd8b0dfa(r, f, w.PostMLPLayernorm.Value, x1, float32(m.RMSNormEps))
 	s.FnR = fnR
 	return y
 }
@@ -80,7 +80,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/glm4.toml:6 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :9 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :10 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -89,7 +89,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :11 rms_norm a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
 	// :12 add x an -> x1
 	// :13 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.RMSNormAddRMSNormEc613d(r, a, w.PostSelfAttnLayernorm.Value, x, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
+	x1, h1 := kernels.RMSNormAddRMSNormB8a518(r, a, w.PostSelfAttnLayernorm.Value, x, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps), float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :14 @mlp h1 -> f prefix=mlp.
@@ -98,7 +98,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :15 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps
 	// :16 add x1 fn -> y
-	y := kernels.RMSNormAddD3807f(r, f, w.PostMLPLayernorm.Value, x1, float32(m.RMSNormEps))
+	y := kernels.RMSNormAdd5032b1(r, f, w.PostMLPLayernorm.Value, x1, float32(m.RMSNormEps))
 	r.Free(f, x1)
 	return y
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/glm4.toml:6 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :15 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps
-	df, dPostMLPLayernormWeight := kernels.RMSNormGrad263578(r, dy, s.FnR, w.PostMLPLayernorm.Value, s.F)
+	df, dPostMLPLayernormWeight := kernels.RMSNormGrad44277a(r, dy, s.FnR, w.PostMLPLayernorm.Value, s.F)
 	r.Free(s.FnR, s.F)
 
 	// grad of :15 rms_norm f -> fn weight=post_mlp_layernorm.weight eps=rms_norm_eps
@@ -28,7 +28,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :13 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
+	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :13 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -36,7 +36,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(dPostAttentionLayernormWeight)
 
 	// grad of :11 rms_norm a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
-	da, dPostSelfAttnLayernormWeight := kernels.RMSNormGrad263578(r, dx12, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
+	da, dPostSelfAttnLayernormWeight := kernels.RMSNormGrad44277a(r, dx12, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
 	r.Free(s.AnR, s.A)
 
 	// grad of :11 rms_norm a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
@@ -48,7 +48,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :9 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :9 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -50,7 +50,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :47 add x a -> x1
 	// :48 layer_norm x1 -> h1 weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, x, a, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -74,7 +74,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/gpt_neo.toml:42 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x gpu.Tensor) gpu.Tensor {
 	// :45 layer_norm x -> h weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
 
 	// :46 @attention h -> a prefix=attn.attention.
 	a := m.attentionStep(r, b, w.Attention, &st.Attention, i, h)
@@ -82,7 +82,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :47 add x a -> x1
 	// :48 layer_norm x1 -> h1 weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
-	x1, h1 := kernels.AddLayerNormB2394d(r, x, a, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :49 @mlp h1 -> f prefix=mlp.

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :48 layer_norm x1 -> h1 weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
-	dLN2Weight, dLN2Bias, dx12 := kernels.LayerNormGradAddD06dfa(r, dh1, s.H1M, s.H1R, w.LN2.Value, s.X1, dy)
+	dLN2Weight, dLN2Bias, dx12 := kernels.LayerNormGradAddA05285(r, dh1, s.H1M, s.H1R, w.LN2.Value, s.X1, dy)
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :48 layer_norm x1 -> h1 weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
@@ -34,7 +34,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh := m.attentionGrad(r, b, w.Attention, &s.Attention, i, dx12)
 
 	// grad of :45 layer_norm x -> h weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	dLN1Weight, dLN1Bias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.LN.Value, s.X, dx12)
+	dLN1Weight, dLN1Bias, dx2 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.LN.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :45 layer_norm x -> h weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps

@@ -119,7 +119,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :28 layer_norm xn -> h weight=gpt_neox.final_layer_norm.weight bias=gpt_neox.final_layer_norm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.FinalLayerNorm.Value, w.GptNeoxFinalLayerNormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.FinalLayerNorm.Value, w.GptNeoxFinalLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/gpt_neox.toml:21 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :28 layer_norm xn -> h weight=gpt_neox.final_layer_norm.weight bias=gpt_neox.final_layer_norm.bias eps=layer_norm_eps
-	dxn, dGptNeoxFinalLayerNormWeight, dGptNeoxFinalLayerNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.FinalLayerNorm.Value, s.Xn)
+	dxn, dGptNeoxFinalLayerNormWeight, dGptNeoxFinalLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.FinalLayerNorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :28 layer_norm xn -> h weight=gpt_neox.final_layer_norm.weight bias=gpt_neox.final_layer_norm.bias eps=layer_norm_eps

@@ -41,7 +41,7 @@ func (m *Model) parallelLayer(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeigh
 	s.X = r.Retain(x)
 	// :38 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
 	// :40 layer_norm x -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	hM, hR, h, h1M, h1R, h1 := kernels.LayerNormD0262c(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
+	hM, hR, h, h1M, h1R, h1 := kernels.LayerNormBef77f(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
 	s.HM = hM
 	s.HR = hR
 	s.H1M = h1M
@@ -72,7 +72,7 @@ func (m *Model) parallelLayer(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeigh
 func (m *Model) parallelLayerStep(r *nn.Recorder, b *nn.Batch, w *ParallelLayerWeights, st *ParallelLayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :38 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
 	// :40 layer_norm x -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	h, h1 := kernels.LayerNorm490a30(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
+	h, h1 := kernels.LayerNormD182ec(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps), float32(m.LayerNormEps))
 
 	// :39 @attention h cs -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, &st.Attention, h, cs)

@@ -19,7 +19,7 @@ func (m *Model) parallelLayerGrad(r *nn.Recorder, b *nn.Batch, w *ParallelLayerW
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :40 layer_norm x -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X, dy)
+	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx2 := kernels.LayerNormGradAddA05285(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X, dy)
 	r.Free(dh1, s.H1M, s.H1R)
 
 	// grad of :40 layer_norm x -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
@@ -34,7 +34,7 @@ func (m *Model) parallelLayerGrad(r *nn.Recorder, b *nn.Batch, w *ParallelLayerW
 	dh := m.attentionGrad(r, b, w.Attention, &s.Attention, dy)
 
 	// grad of :38 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx4 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx2)
+	dInputLayernormWeight, dInputLayernormBias, dx4 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx2)
 	r.Free(dh, s.HM, s.HR, s.X, dx2)
 
 	// grad of :38 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

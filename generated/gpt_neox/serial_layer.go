@@ -51,7 +51,7 @@ func (m *Model) serialLayer(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, 
 
 	// :50 add a x -> x1
 	// :51 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, a, x, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, a, x, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -76,7 +76,7 @@ func (m *Model) serialLayer(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, 
 // Spec: specs/gpt_neox.toml:45 [fn.serial_layer].
 func (m *Model) serialLayerStep(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeights, st *SerialLayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :48 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
 
 	// :49 @attention h cs -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, &st.Attention, h, cs)
@@ -84,7 +84,7 @@ func (m *Model) serialLayerStep(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeigh
 
 	// :50 add a x -> x1
 	// :51 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1 := kernels.AddLayerNormB2394d(r, a, x, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, a, x, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :52 @mlp h1 -> f prefix=mlp.

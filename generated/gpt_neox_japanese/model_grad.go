@@ -15,7 +15,7 @@ import (
 // Spec: specs/gpt_neox_japanese.toml:14 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :20 layer_norm xn -> h weight=gpt_neox_japanese.final_layer_norm.weight bias=gpt_neox_japanese.final_layer_norm.bias eps=layer_norm_eps
-	dxn, dGptNeoxJapaneseFinalLayerNormWeight, dGptNeoxJapaneseFinalLayerNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.FinalLayerNorm.Value, s.Xn)
+	dxn, dGptNeoxJapaneseFinalLayerNormWeight, dGptNeoxJapaneseFinalLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.FinalLayerNorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :20 layer_norm xn -> h weight=gpt_neox_japanese.final_layer_norm.weight bias=gpt_neox_japanese.final_layer_norm.bias eps=layer_norm_eps

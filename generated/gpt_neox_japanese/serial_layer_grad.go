@@ -19,7 +19,7 @@ func (m *Model) serialLayerGrad(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeigh
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :51 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
+	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx12 := kernels.LayerNormGradAddA05285(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :51 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
@@ -34,7 +34,7 @@ func (m *Model) serialLayerGrad(r *nn.Recorder, b *nn.Batch, w *SerialLayerWeigh
 	dh := m.attentionGrad(r, b, w.Attention, &s.Attention, i, dx12)
 
 	// grad of :48 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :48 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

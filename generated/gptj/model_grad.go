@@ -15,7 +15,7 @@ import (
 // Spec: specs/gptj.toml:23 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :30 layer_norm xn -> h weight=transformer.ln_f.weight bias=transformer.ln_f.bias eps=layer_norm_eps
-	dxn, dTransformerLNFWeight, dTransformerLNFBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LNF.Value, s.Xn)
+	dxn, dTransformerLNFWeight, dTransformerLNFBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LNF.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :30 layer_norm xn -> h weight=transformer.ln_f.weight bias=transformer.ln_f.bias eps=layer_norm_eps

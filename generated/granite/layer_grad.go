@@ -24,7 +24,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// grad of :48 add_scaled x a -> x1 by=residual_multiplier
-	dPostAttentionLayernormWeight, dx12, da := kernels.RMSNormGradAddAddScaledGrad480137(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
+	dPostAttentionLayernormWeight, dx12, da := kernels.RMSNormGradAddAddScaledGrad115cb1(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -36,7 +36,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

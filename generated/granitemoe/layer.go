@@ -48,7 +48,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :38 add_scaled x a -> x1 by=residual_multiplier
 	// :39 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddScaledRMSNorm966eba(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddScaledRMSNorm2c9a78(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -72,7 +72,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/granitemoe.toml:33 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :36 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :37 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -80,7 +80,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :38 add_scaled x a -> x1 by=residual_multiplier
 	// :39 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddScaledRMSNorm32d0b7(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
+	x1, h1 := kernels.AddScaledRMSNorm345e27(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :40 @feed_forward h1 -> f

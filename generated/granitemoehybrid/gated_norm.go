@@ -28,7 +28,7 @@ func (m *Model) gatedNorm(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *G
 	s.Z = r.Retain(z)
 	// :76 glu z x -> g fn="'silu'"
 	// :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
-	g_, yR, y := kernels.GLURMSNorm43044f(r, z, x, w.Norm.Value, float32(m.SsmEps()), "silu")
+	g_, yR, y := kernels.GLURMSNormAff3b6(r, z, x, w.Norm.Value, float32(m.SsmEps()), "silu")
 	s.G = g_
 	s.YR = yR
 	return y
@@ -44,6 +44,6 @@ func (m *Model) gatedNorm(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *G
 func (m *Model) gatedNormStep(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, x, z gpu.Tensor) gpu.Tensor {
 	// :76 glu z x -> g fn="'silu'"
 	// :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
-	y := kernels.GLURMSNormD8b537(r, z, x, w.Norm.Value, float32(m.SsmEps()), "silu")
+	y := kernels.GLURMSNorm28256d(r, z, x, w.Norm.Value, float32(m.SsmEps()), "silu")
 	return y
 }

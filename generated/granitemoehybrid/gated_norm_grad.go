@@ -18,7 +18,7 @@ import (
 func (m *Model) gatedNormGrad(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *GatedNormSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :77 rms_norm g -> y weight=norm.weight eps=ssm_eps
 	// grad of :76 glu z x -> g fn="'silu'"
-	dNormWeight, dz, dx := kernels.RMSNormGradGLUGrad9f324a(r, dy, s.YR, w.Norm.Value, s.G, s.Z, s.X, "silu")
+	dNormWeight, dz, dx := kernels.RMSNormGradGLUGrad0e5e63(r, dy, s.YR, w.Norm.Value, s.G, s.Z, s.X, "silu")
 	r.Free(s.YR, s.G, s.Z, s.X)
 
 	// grad of :77 rms_norm g -> y weight=norm.weight eps=ssm_eps

@@ -71,7 +71,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :34 add_scaled x a -> x1 by=residual_multiplier
 	// :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddScaledRMSNorm966eba(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddScaledRMSNorm2c9a78(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -104,7 +104,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/granitemoehybrid.toml:28 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs, m_ gpu.Tensor) gpu.Tensor {
 	// :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :32 @mixer h m -> a1 prefix=mamba. if=!attends
 	var a1 gpu.Tensor
@@ -126,7 +126,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :34 add_scaled x a -> x1 by=residual_multiplier
 	// :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddScaledRMSNorm32d0b7(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
+	x1, h1 := kernels.AddScaledRMSNorm345e27(r, x, a, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :36 @shared h1 -> s prefix=shared_mlp.

@@ -34,7 +34,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// grad of :34 add_scaled x a -> x1 by=residual_multiplier
-	dPostAttentionLayernormWeight, dx12, da := kernels.AddRMSNormGradAddAddScaledGrad270299(r, dh1, dh12, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
+	dPostAttentionLayernormWeight, dx12, da := kernels.AddRMSNormGradAddAddScaledGradD0444c(r, dh1, dh12, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
 	r.Free(dh1, dh12, s.H1R, s.X1)
 
 	// grad of :35 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -60,7 +60,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da1)
 
 	// grad of :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :31 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -23,7 +23,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(s.Qn, s.Ks, s.Vs, s.A, s.ALse, da)
 
 	// grad of :30 rms_norm kr -> kn weight=key_layernorm.weight eps=rms_norm_eps
-	dkr, dKeyLayernormWeight := kernels.RMSNormGrad263578(r, dks, s.KnR, w.KeyLayernorm.Value, s.Kr)
+	dkr, dKeyLayernormWeight := kernels.RMSNormGrad44277a(r, dks, s.KnR, w.KeyLayernorm.Value, s.Kr)
 	r.Free(dks, s.KnR, s.Kr)
 
 	// grad of :30 rms_norm kr -> kn weight=key_layernorm.weight eps=rms_norm_eps
@@ -31,7 +31,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dKeyLayernormWeight)
 
 	// grad of :29 rms_norm qr -> qn weight=query_layernorm.weight eps=rms_norm_eps
-	dqr, dQueryLayernormWeight := kernels.RMSNormGrad263578(r, dqn, s.QnR, w.QueryLayernorm.Value, s.Qr)
+	dqr, dQueryLayernormWeight := kernels.RMSNormGrad44277a(r, dqn, s.QnR, w.QueryLayernorm.Value, s.Qr)
 	r.Free(dqn, s.QnR, s.Qr)
 
 	// grad of :29 rms_norm qr -> qn weight=query_layernorm.weight eps=rms_norm_eps

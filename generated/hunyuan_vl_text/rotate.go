@@ -63,11 +63,11 @@ func (m *Model) rotateStep(r *nn.Recorder, b *nn.Batch, w *RotateWeights, q, k, 
 	kr := r.Rotate(k, cs, nn.RopeAttrs{})
 
 	// :17 rms_norm qr -> qn weight=query_layernorm.weight eps=rms_norm_eps
-	qn := kernels.RMSNorm9d201e(r, qr, w.QueryLayernorm.Value, float32(m.RMSNormEps))
+	qn := kernels.RMSNorm9b22b4(r, qr, w.QueryLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(qr)
 
 	// :18 rms_norm kr -> kn weight=key_layernorm.weight eps=rms_norm_eps
-	kn := kernels.RMSNorm9d201e(r, kr, w.KeyLayernorm.Value, float32(m.RMSNormEps))
+	kn := kernels.RMSNorm9b22b4(r, kr, w.KeyLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(kr)
 	return qn, kn
 }

@@ -18,7 +18,7 @@ import (
 // Spec: specs/hunyuan_v1_dense.toml:12 [fn.rotate].
 func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, w *RotateWeights, s *RotateSaved, dqn, dkn gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :18 rms_norm kr -> kn weight=key_layernorm.weight eps=rms_norm_eps
-	dkr, dKeyLayernormWeight := kernels.RMSNormGrad263578(r, dkn, s.KnR, w.KeyLayernorm.Value, s.Kr)
+	dkr, dKeyLayernormWeight := kernels.RMSNormGrad44277a(r, dkn, s.KnR, w.KeyLayernorm.Value, s.Kr)
 	r.Free(s.KnR, s.Kr)
 
 	// grad of :18 rms_norm kr -> kn weight=key_layernorm.weight eps=rms_norm_eps
@@ -26,7 +26,7 @@ func (m *Model) rotateGrad(r *nn.Recorder, b *nn.Batch, w *RotateWeights, s *Rot
 	r.Free(dKeyLayernormWeight)
 
 	// grad of :17 rms_norm qr -> qn weight=query_layernorm.weight eps=rms_norm_eps
-	dqr, dQueryLayernormWeight := kernels.RMSNormGrad263578(r, dqn, s.QnR, w.QueryLayernorm.Value, s.Qr)
+	dqr, dQueryLayernormWeight := kernels.RMSNormGrad44277a(r, dqn, s.QnR, w.QueryLayernorm.Value, s.Qr)
 	r.Free(s.QnR, s.Qr)
 
 	// grad of :17 rms_norm qr -> qn weight=query_layernorm.weight eps=rms_norm_eps

@@ -136,7 +136,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	c0 := r.Linear(w.QAProj, x)
 
 	// :104 rms_norm c0 -> c weight=q_a_layernorm.weight eps=latent_eps
-	c_ := kernels.RMSNorm9d201e(r, c0, w.QALayernorm.Value, float32(m.LatentEps()))
+	c_ := kernels.RMSNorm9b22b4(r, c0, w.QALayernorm.Value, float32(m.LatentEps()))
 	r.Free(c0)
 
 	// :105 linear c -> q weight=q_b_proj.weight heads=num_attention_heads out=qk_dim

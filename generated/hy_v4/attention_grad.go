@@ -59,7 +59,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(s.C, dq)
 
 	// grad of :104 rms_norm c0 -> c weight=q_a_layernorm.weight eps=latent_eps
-	dc0, dQALayernormWeight := kernels.RMSNormGrad263578(r, dc, s.CR, w.QALayernorm.Value, s.C0)
+	dc0, dQALayernormWeight := kernels.RMSNormGrad44277a(r, dc, s.CR, w.QALayernorm.Value, s.C0)
 	r.Free(dc, s.CR, s.C0)
 
 	// grad of :104 rms_norm c0 -> c weight=q_a_layernorm.weight eps=latent_eps

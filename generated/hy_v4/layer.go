@@ -91,7 +91,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	u, post := m.connectStep(r, b, w.Connect, x)
 
 	// :40 rms_norm u -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, u, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, u, w.InputLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(u)
 
 	// :41 @attention h last cs -> a chosen prefix=self_attn.
@@ -106,7 +106,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	u1, post1 := m.connectStep(r, b, w.Connect2, x1)
 
 	// :44 rms_norm u1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	h1 := kernels.RMSNorm9d201e(r, u1, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	h1 := kernels.RMSNorm9b22b4(r, u1, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(u1)
 
 	// :45 @mlp h1 -> f prefix=mlp.

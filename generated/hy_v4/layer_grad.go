@@ -23,7 +23,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :44 rms_norm u1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	du1, dPostAttentionLayernormWeight := kernels.RMSNormGrad263578(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.U1)
+	du1, dPostAttentionLayernormWeight := kernels.RMSNormGrad44277a(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.U1)
 	r.Free(dh1, s.H1R, s.U1)
 
 	// grad of :44 rms_norm u1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -46,7 +46,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :40 rms_norm u -> h weight=input_layernorm.weight eps=rms_norm_eps
-	du, dInputLayernormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.InputLayernorm.Value, s.U)
+	du, dInputLayernormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.InputLayernorm.Value, s.U)
 	r.Free(dh, s.HR, s.U)
 
 	// grad of :40 rms_norm u -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -119,7 +119,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(xn)
 
 	// :34 rms_norm c -> h weight=model.norm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, c_, w.Norm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, c_, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(c_)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/hy_v4.toml:24 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :34 rms_norm c -> h weight=model.norm.weight eps=rms_norm_eps
-	dc, dModelNormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.Norm.Value, s.C)
+	dc, dModelNormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.Norm.Value, s.C)
 	r.Free(s.HR, s.C)
 
 	// grad of :34 rms_norm c -> h weight=model.norm.weight eps=rms_norm_eps

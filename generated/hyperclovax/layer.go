@@ -62,7 +62,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :19 add_scaled x an -> x1 by=residual_multiplier
 	// :20 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddScaledRMSNorm966eba(r, x, an, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddScaledRMSNorm2c9a78(r, x, an, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(an)
@@ -96,7 +96,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/hyperclovax.toml:13 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :16 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :17 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -105,7 +105,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :18 rms_norm a -> an weight=post_norm1.weight eps=rms_norm_eps if=use_post_norm
 	var an gpu.Tensor
 	if m.UsePostNorm {
-		an = kernels.RMSNorm9d201e(r, a, w.PostNorm.Value, float32(m.RMSNormEps))
+		an = kernels.RMSNorm9b22b4(r, a, w.PostNorm.Value, float32(m.RMSNormEps))
 	} else {
 		an = r.Retain(a)
 	}
@@ -113,7 +113,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :19 add_scaled x an -> x1 by=residual_multiplier
 	// :20 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddScaledRMSNorm32d0b7(r, x, an, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
+	x1, h1 := kernels.AddScaledRMSNorm345e27(r, x, an, w.PostAttentionLayernorm.Value, float32(m.ResidualMultiplier), float32(m.RMSNormEps))
 	r.Free(an)
 
 	// :21 @mlp h1 -> f prefix=mlp.
@@ -123,7 +123,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 	// :22 rms_norm f -> fn weight=post_norm2.weight eps=rms_norm_eps if=use_post_norm
 	var fn gpu.Tensor
 	if m.UsePostNorm {
-		fn = kernels.RMSNorm9d201e(r, f, w.PostNorm2.Value, float32(m.RMSNormEps))
+		fn = kernels.RMSNorm9b22b4(r, f, w.PostNorm2.Value, float32(m.RMSNormEps))
 	} else {
 		fn = r.Retain(f)
 	}

@@ -21,7 +21,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :22 rms_norm f -> fn weight=post_norm2.weight eps=rms_norm_eps if=use_post_norm
 	var df, dPostNorm2Weight gpu.Tensor
 	if m.UsePostNorm {
-		df, dPostNorm2Weight = kernels.RMSNormGrad263578(r, dfn, s.FnR, w.PostNorm2.Value, s.F)
+		df, dPostNorm2Weight = kernels.RMSNormGrad44277a(r, dfn, s.FnR, w.PostNorm2.Value, s.F)
 	} else {
 		df = r.Retain(dfn)
 	}
@@ -39,7 +39,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 
 	// grad of :20 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// grad of :19 add_scaled x an -> x1 by=residual_multiplier
-	dPostAttentionLayernormWeight, dx12, dan := kernels.RMSNormGradAddAddScaledGrad480137(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
+	dPostAttentionLayernormWeight, dx12, dan := kernels.RMSNormGradAddAddScaledGrad115cb1(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy, float32(m.ResidualMultiplier))
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :20 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -49,7 +49,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :18 rms_norm a -> an weight=post_norm1.weight eps=rms_norm_eps if=use_post_norm
 	var da, dPostNorm1Weight gpu.Tensor
 	if m.UsePostNorm {
-		da, dPostNorm1Weight = kernels.RMSNormGrad263578(r, dan, s.AnR, w.PostNorm.Value, s.A)
+		da, dPostNorm1Weight = kernels.RMSNormGrad44277a(r, dan, s.AnR, w.PostNorm.Value, s.A)
 	} else {
 		da = r.Retain(dan)
 	}
@@ -66,7 +66,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :16 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :16 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

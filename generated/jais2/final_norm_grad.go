@@ -16,7 +16,7 @@ import (
 // Spec: specs/base/layer_normed.toml:22 [fn.final_norm].
 func (m *Model) finalNormGrad(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, dh gpu.Tensor) gpu.Tensor {
 	// grad of :25 layer_norm x -> h weight=norm.weight bias=norm.bias eps=layer_norm_eps
-	dx, dNormWeight, dNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.Norm.Value, s.X)
+	dx, dNormWeight, dNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.Norm.Value, s.X)
 	r.Free(s.HM, s.HR, s.X)
 
 	// grad of :25 layer_norm x -> h weight=norm.weight bias=norm.bias eps=layer_norm_eps

@@ -69,7 +69,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :36 add x a -> x1
 	// :37 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.PreFfLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.PreFfLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -93,7 +93,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/jamba.toml:30 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, m_ gpu.Tensor) gpu.Tensor {
 	// :33 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :34 @mixer h m -> a1 prefix=mamba. if=!attends
 	var a1 gpu.Tensor
@@ -115,7 +115,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :36 add x a -> x1
 	// :37 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.PreFfLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.PreFfLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :38 @mlp h1 -> f prefix=feed_forward.

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.FeedForward, &s.FeedForward, i, dy)
 
 	// grad of :37 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	dPreFfLayernormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.PreFfLayernorm.Value, s.X1, dy)
+	dPreFfLayernormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.PreFfLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :37 rms_norm x1 -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
@@ -44,7 +44,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da1)
 
 	// grad of :33 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :33 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps

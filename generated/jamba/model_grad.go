@@ -15,7 +15,7 @@ import (
 // Spec: specs/jamba.toml:22 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :28 rms_norm xn -> h weight=model.final_layernorm.weight eps=rms_norm_eps
-	dxn, dModelFinalLayernormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.FinalLayernorm.Value, s.Xn)
+	dxn, dModelFinalLayernormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.FinalLayernorm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
 	// grad of :28 rms_norm xn -> h weight=model.final_layernorm.weight eps=rms_norm_eps

@@ -58,12 +58,12 @@ func (m *Model) stepNorms(r *nn.Recorder, b *nn.Batch, w *StepNormsWeights, s *S
 // Spec: specs/jamba.toml:58 [fn.step_norms].
 func (m *Model) stepNormsStep(r *nn.Recorder, b *nn.Batch, w *StepNormsWeights, t, b_, c_ gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// :61 rms_norm t -> t1 weight=dt_layernorm.weight eps=rms_norm_eps
-	t1 := kernels.RMSNorm9d201e(r, t, w.DtLayernorm.Value, float32(m.RMSNormEps))
+	t1 := kernels.RMSNorm9b22b4(r, t, w.DtLayernorm.Value, float32(m.RMSNormEps))
 
 	// :62 rms_norm b -> b1 weight=b_layernorm.weight eps=rms_norm_eps
-	b1 := kernels.RMSNorm9d201e(r, b_, w.BLayernorm.Value, float32(m.RMSNormEps))
+	b1 := kernels.RMSNorm9b22b4(r, b_, w.BLayernorm.Value, float32(m.RMSNormEps))
 
 	// :63 rms_norm c -> c1 weight=c_layernorm.weight eps=rms_norm_eps
-	c1 := kernels.RMSNorm9d201e(r, c_, w.CLayernorm.Value, float32(m.RMSNormEps))
+	c1 := kernels.RMSNorm9b22b4(r, c_, w.CLayernorm.Value, float32(m.RMSNormEps))
 	return t1, b1, c1
 }

@@ -20,7 +20,7 @@ import (
 // Spec: specs/jamba.toml:58 [fn.step_norms].
 func (m *Model) stepNormsGrad(r *nn.Recorder, b *nn.Batch, w *StepNormsWeights, s *StepNormsSaved, dt1, db1, dc1 gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// grad of :63 rms_norm c -> c1 weight=c_layernorm.weight eps=rms_norm_eps
-	dc, dCLayernormWeight := kernels.RMSNormGrad263578(r, dc1, s.C1R, w.CLayernorm.Value, s.C)
+	dc, dCLayernormWeight := kernels.RMSNormGrad44277a(r, dc1, s.C1R, w.CLayernorm.Value, s.C)
 	r.Free(s.C1R, s.C)
 
 	// grad of :63 rms_norm c -> c1 weight=c_layernorm.weight eps=rms_norm_eps
@@ -28,7 +28,7 @@ func (m *Model) stepNormsGrad(r *nn.Recorder, b *nn.Batch, w *StepNormsWeights, 
 	r.Free(dCLayernormWeight)
 
 	// grad of :62 rms_norm b -> b1 weight=b_layernorm.weight eps=rms_norm_eps
-	db, dBLayernormWeight := kernels.RMSNormGrad263578(r, db1, s.B1R, w.BLayernorm.Value, s.B)
+	db, dBLayernormWeight := kernels.RMSNormGrad44277a(r, db1, s.B1R, w.BLayernorm.Value, s.B)
 	r.Free(s.B1R, s.B)
 
 	// grad of :62 rms_norm b -> b1 weight=b_layernorm.weight eps=rms_norm_eps
@@ -36,7 +36,7 @@ func (m *Model) stepNormsGrad(r *nn.Recorder, b *nn.Batch, w *StepNormsWeights, 
 	r.Free(dBLayernormWeight)
 
 	// grad of :61 rms_norm t -> t1 weight=dt_layernorm.weight eps=rms_norm_eps
-	dt, dDtLayernormWeight := kernels.RMSNormGrad263578(r, dt1, s.T1R, w.DtLayernorm.Value, s.T)
+	dt, dDtLayernormWeight := kernels.RMSNormGrad44277a(r, dt1, s.T1R, w.DtLayernorm.Value, s.T)
 	r.Free(s.T1R, s.T)
 
 	// grad of :61 rms_norm t -> t1 weight=dt_layernorm.weight eps=rms_norm_eps

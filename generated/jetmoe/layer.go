@@ -48,7 +48,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :29 add x a -> x1
 	// :30 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=layer_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.LayerEps()))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.LayerEps()))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -72,7 +72,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/jetmoe.toml:24 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :27 rms_norm x -> h weight=input_layernorm.weight eps=layer_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.LayerEps()))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.LayerEps()))
 
 	// :28 @attention h cs -> a prefix=self_attention.
 	a := m.attentionStep(r, b, w.SelfAttention, &st.SelfAttention, h, cs)
@@ -80,7 +80,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :29 add x a -> x1
 	// :30 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=layer_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.PostAttentionLayernorm.Value, float32(m.LayerEps()))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.PostAttentionLayernorm.Value, float32(m.LayerEps()))
 	r.Free(a)
 
 	// :31 @moe h1 -> f prefix=mlp.

@@ -16,7 +16,7 @@ import (
 // Spec: specs/nomic_bert.toml:34 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :44 layer_norm xf -> y weight=norm2.weight bias=norm2.bias eps=layer_norm_eps
-	dxf, dNorm2Weight, dNorm2Bias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.Norm2.Value, s.Xf)
+	dxf, dNorm2Weight, dNorm2Bias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.Norm2.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :44 layer_norm xf -> y weight=norm2.weight bias=norm2.bias eps=layer_norm_eps
@@ -36,7 +36,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :40 layer_norm xa -> x1 weight=norm1.weight bias=norm1.bias eps=layer_norm_eps
-	dxa, dNorm1Weight, dNorm1Bias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.Norm.Value, s.Xa)
+	dxa, dNorm1Weight, dNorm1Bias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.Norm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :40 layer_norm xa -> x1 weight=norm1.weight bias=norm1.bias eps=layer_norm_eps

@@ -28,7 +28,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	r.Free(dx0, s.X0Mask)
 
 	// grad of :29 layer_norm e -> n weight=emb_ln.weight bias=emb_ln.bias eps=layer_norm_eps
-	de, dEmbLNWeight, dEmbLNBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.EmbLN.Value, s.E)
+	de, dEmbLNWeight, dEmbLNBias := kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.EmbLN.Value, s.E)
 	r.Free(dn, s.NM, s.NR, s.E)
 
 	// grad of :29 layer_norm e -> n weight=emb_ln.weight bias=emb_ln.bias eps=layer_norm_eps

@@ -95,6 +95,11 @@ float weights(uint i) {
     const vec2 v = unpack2(weightsType, weightsWord[i >> 1]);
     return (i & 1u) == 0u ? v.x : v.y;
 }
+vec4 weights4(uint i) {
+    if (weightsType == F32) return uintBitsToFloat(weightsQuad[i]);
+    const uvec2 w = weightsPair[i];
+    return vec4(unpack2(weightsType, w.x), unpack2(weightsType, w.y));
+}
 
 layout(constant_id = 102) const uint biassType = 0;
 layout(binding = 2, std430) readonly buffer BiassWords { uint biassWord[]; };
@@ -105,6 +110,11 @@ float biass(uint i) {
     if (biassType == F32) return uintBitsToFloat(biassWord[i]);
     const vec2 v = unpack2(biassType, biassWord[i >> 1]);
     return (i & 1u) == 0u ? v.x : v.y;
+}
+vec4 biass4(uint i) {
+    if (biassType == F32) return uintBitsToFloat(biassQuad[i]);
+    const uvec2 w = biassPair[i];
+    return vec4(unpack2(biassType, w.x), unpack2(biassType, w.y));
 }
 
 layout(binding = 3, std430) writeonly buffer MsBlock { float ms[]; };
@@ -153,11 +163,13 @@ void main() {
         for (uint i0 = W * lane; i0 < D; i0 += W * lanes) {
             const uint at0 = row * D + i0;
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
+            const vec4 bias4 = W == 4 ? biass4(i0 / 4) : vec4(biass(i0));
             vec4 y4;
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float x = x4[k];
-                const float weight = weights(i0 + k);
-                const float bias = biass(i0 + k);
+                const float weight = weight4[k];
+                const float bias = bias4[k];
                 const float y = (x - m) * r * weight + bias;
                 y4[k] = y;
             }

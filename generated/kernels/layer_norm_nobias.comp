@@ -94,6 +94,11 @@ float weights(uint i) {
     const vec2 v = unpack2(weightsType, weightsWord[i >> 1]);
     return (i & 1u) == 0u ? v.x : v.y;
 }
+vec4 weights4(uint i) {
+    if (weightsType == F32) return uintBitsToFloat(weightsQuad[i]);
+    const uvec2 w = weightsPair[i];
+    return vec4(unpack2(weightsType, w.x), unpack2(weightsType, w.y));
+}
 
 layout(binding = 2, std430) writeonly buffer MsBlock { float ms[]; };
 layout(binding = 3, std430) writeonly buffer RsBlock { float rs[]; };
@@ -141,10 +146,11 @@ void main() {
         for (uint i0 = W * lane; i0 < D; i0 += W * lanes) {
             const uint at0 = row * D + i0;
             const vec4 x4 = W == 4 ? xs4(at0 / 4) : vec4(xs(at0));
+            const vec4 weight4 = W == 4 ? weights4(i0 / 4) : vec4(weights(i0));
             vec4 y4;
             [[unroll]] for (uint k = 0; k < W; k++) {
                 const float x = x4[k];
-                const float weight = weights(i0 + k);
+                const float weight = weight4[k];
                 const float y = (x - m) * r * weight;
                 y4[k] = y;
             }

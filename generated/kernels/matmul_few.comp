@@ -2,9 +2,10 @@
 //
 // matmul_few, layout nt, for GPUs and few rows (decoding):  C = alpha * A B^T (+ bias) (+ C) (+ add), M <= ROWS
 //   A [M K] read    B [N K] read, the weights    C [M N] written    bias [N]    add [M N]    any storage, f32 sums
-// A workgroup makes COLS columns: its lanes lie along K, so that neighbours read neighbouring 16-byte words of a row of
-// B, and every word of B is read once. COLS * M sums per lane are then added over the workgroup.
-// Dispatch (ceil(N / COLS), 1, batch).
+// KSUB subgroups make COLS columns: their lanes lie along K, so that neighbours read neighbouring 16-byte words of a row of
+// B, and every word of B is read once. AHEAD words of each column are loaded at a time: what is in flight, not what is
+// computed, bounds the speed. COLS * M sums per lane are then added over the subgroups.
+// Dispatch (ceil(N / (COLS * THREADS / WIDTH / KSUB)), 1, batch).
 #version 450
 #extension GL_EXT_control_flow_attributes : require
 #extension GL_KHR_shader_subgroup_basic : require
@@ -13,10 +14,12 @@
 layout(local_size_x_id = 0) in;
 layout(constant_id = 0) const uint THREADS = 32;
 layout(constant_id = 1) const uint ROWS = 1;
-layout(constant_id = 2) const uint COLS = 4;      // even
+layout(constant_id = 2) const uint COLS = 2;      // even
 layout(constant_id = 3) const uint ALIGNED = 0;   // 16: rows of A and B are whole octets
-layout(constant_id = 4) const bool oneSubgroup = true;
+layout(constant_id = 4) const uint KSUB = 1;      // divides the subgroups of a workgroup
 layout(constant_id = 5) const uint EPILOGUE = 0;  // 1 bias, 2 add to C, 4 add
+layout(constant_id = 6) const uint WIDTH = 32;    // of a subgroup
+layout(constant_id = 7) const uint AHEAD = 4;
 // One set of push constants for every matrix product C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + ...
 // Offsets and strides count elements. ld* is the length of a stored row: a product may read windows of A's and B's columns
 // and write a window of C's. Product z is batch z / splits, part z % splits of K; batch b is (b / inner, b % inner).
@@ -192,10 +195,13 @@ void plus8(uint i, out vec4 a, out vec4 b) {
     b = vec4(unpack2(plusType, w.z), unpack2(plusType, w.w));
 }
 
-shared float part[64 * ROWS * COLS];   // a sum of each subgroup, at most 64
+const uint SUBS = THREADS / WIDTH;
+shared float part[SUBS * ROWS * COLS];
 
 void main() {
-    const uint lane = gl_LocalInvocationID.x, n0 = gl_WorkGroupID.x * COLS, batch = gl_WorkGroupID.z;
+    const uint sub = gl_SubgroupID, share = sub % KSUB;
+    const uint n0 = (gl_WorkGroupID.x * (SUBS / KSUB) + sub / KSUB) * COLS, batch = gl_WorkGroupID.z;
+    const uint lane = share * WIDTH + gl_SubgroupInvocationID, stride = KSUB * WIDTH;
     const uint baseA = offA + batch / inner * aOuter + batch % inner * aInner;
     const uint baseB = offB + batch / inner * bOuter + batch % inner * bInner;
     uint rowA[ROWS], rowB[COLS];
@@ -205,18 +211,21 @@ void main() {
     [[unroll]] for (uint i = 0; i < ROWS; i++) [[unroll]] for (uint j = 0; j < COLS; j++) acc[i][j] = 0.0;
 
     if ((ALIGNED & 16) != 0) {
-        for (uint k = lane * 8; k < K; k += THREADS * 8) {
-            vec4 y[COLS], z[COLS];
-            [[unroll]] for (uint j = 0; j < COLS; j++) b8((rowB[j] + k) / 8, y[j], z[j]);
-            [[unroll]] for (uint i = 0; i < ROWS; i++) {
+        const uint octets = K / 8;
+        for (uint k = lane; k < octets; k += stride * AHEAD) {
+            vec4 y[AHEAD][COLS], z[AHEAD][COLS];
+            [[unroll]] for (uint h = 0; h < AHEAD; h++) [[unroll]] for (uint j = 0; j < COLS; j++)
+                b8(rowB[j] / 8 + min(k + h * stride, octets - 1), y[h][j], z[h][j]);
+            [[unroll]] for (uint h = 0; h < AHEAD; h++) [[unroll]] for (uint i = 0; i < ROWS; i++) {
                 vec4 s, t;
-                a8((rowA[i] + k) / 8, s, t);
+                a8(rowA[i] / 8 + min(k + h * stride, octets - 1), s, t);
+                if (h > 0 && k + h * stride >= octets) s = t = vec4(0.0);
                 [[unroll]] for (uint j = 0; j < COLS; j++) [[unroll]] for (uint e = 0; e < 4; e++)
-                    acc[i][j] = fma(t[e], z[j][e], fma(s[e], y[j][e], acc[i][j]));
+                    acc[i][j] = fma(t[e], z[h][j][e], fma(s[e], y[h][j][e], acc[i][j]));
             }
         }
     } else {
-        for (uint k = lane; k < K; k += THREADS)
+        for (uint k = lane; k < K; k += stride)
             [[unroll]] for (uint i = 0; i < ROWS; i++) {
                 const float s = a(rowA[i] + k);
                 [[unroll]] for (uint j = 0; j < COLS; j++) acc[i][j] = fma(s, b(rowB[j] + k), acc[i][j]);
@@ -225,16 +234,17 @@ void main() {
 
     [[unroll]] for (uint i = 0; i < ROWS; i++) [[unroll]] for (uint j = 0; j < COLS; j++) {
         acc[i][j] = subgroupAdd(acc[i][j]);
-        if (!oneSubgroup && subgroupElect()) part[(gl_SubgroupID * ROWS + i) * COLS + j] = acc[i][j];
+        if (KSUB > 1 && subgroupElect()) part[(sub * ROWS + i) * COLS + j] = acc[i][j];
     }
-    if (!oneSubgroup) {
+    if (KSUB > 1) {
         barrier();
         [[unroll]] for (uint i = 0; i < ROWS; i++) [[unroll]] for (uint j = 0; j < COLS; j++) {
-            acc[i][j] = part[i * COLS + j];
-            for (uint s = 1; s < gl_NumSubgroups; s++) acc[i][j] += part[(s * ROWS + i) * COLS + j];
+            acc[i][j] = 0.0;
+            const uint first = sub / KSUB * KSUB;
+            [[unroll]] for (uint s = 0; s < KSUB; s++) acc[i][j] += part[((first + s) * ROWS + i) * COLS + j];
         }
     }
-    if (lane != 0) return;
+    if (share != 0 || !subgroupElect()) return;
     [[unroll]] for (uint i = 0; i < ROWS; i++) {
         if (i >= M) continue;
         [[unroll]] for (uint j = 0; j < COLS; j += 2) {

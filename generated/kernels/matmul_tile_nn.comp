@@ -16,7 +16,7 @@ layout(constant_id = 2) const uint BN = 128;
 layout(constant_id = 3) const uint ALIGNED = 0;   // whole quads: 1 rows of A, 2 of B, 4 of C
 layout(constant_id = 4) const uint BK = 16;       // of K at a time; THREADS divides BM * BK / 4 and BN * BK / 4
 layout(constant_id = 5) const uint EPILOGUE = 0;  // 1 bias, 2 add to C, 4 add
-layout(constant_id = 6) const uint TX = 16;       // threads along N
+layout(constant_id = 6) const uint TX = 16;       // threads along N, a multiple of 8
 // One set of push constants for every matrix product C[M,N] = alpha * op(A)[M,K] op(B)[K,N] + ...
 // Offsets and strides count elements. ld* is the length of a stored row: a product may read windows of A's and B's columns
 // and write a window of C's. Product z is batch z / splits, part z % splits of K; batch b is (b / inner, b % inner).
@@ -246,7 +246,9 @@ vec4 loadB(uint row, uint i, uint end, bool outside) {
 }
 
 void main() {
-    const uint id = gl_LocalInvocationID.x, tx = id % TX, ty = id / TX;
+    const uint id = gl_LocalInvocationID.x;
+    // 32 neighbours make a block of 8 x 4: they read the fewest different quads.
+    const uint block = id / 32, tx = block % (TX / 8) * 8 + id % 8, ty = block / (TX / 8) * 4 + id / 8 % 4;
     const uint m0 = gl_WorkGroupID.y * BM, n0 = gl_WorkGroupID.x * BN;
     const uint batch = gl_WorkGroupID.z / splits, part = gl_WorkGroupID.z % splits;
     const uint baseA = offA + batch / inner * aOuter + batch % inner * aInner;

@@ -36,6 +36,18 @@ var (
 	codeMatmulLanes64Tt string
 	//go:embed matmul_tile_tt.spv
 	codeMatmulTileTt string
+	//go:embed matmul_coop_nt_bf16.spv
+	codeMatmulCoopNtBf16 string
+	//go:embed matmul_coop_nt_f16.spv
+	codeMatmulCoopNtF16 string
+	//go:embed matmul_coop_nn_bf16.spv
+	codeMatmulCoopNnBf16 string
+	//go:embed matmul_coop_nn_f16.spv
+	codeMatmulCoopNnF16 string
+	//go:embed matmul_coop_tn_bf16.spv
+	codeMatmulCoopTnBf16 string
+	//go:embed matmul_coop_tn_f16.spv
+	codeMatmulCoopTnF16 string
 	//go:embed matmul_few.spv
 	codeMatmulFew string
 	//go:embed matmul_join.spv
@@ -62,6 +74,8 @@ var (
 	codeAdamw64 string
 	//go:embed attention_tile.spv
 	codeAttentionTile string
+	//go:embed attention_few.spv
+	codeAttentionFew string
 	//go:embed attention_combine.spv
 	codeAttentionCombine string
 	//go:embed attention_grad_q_tile.spv
@@ -76,6 +90,18 @@ var (
 	codeAttentionGradQLanes string
 	//go:embed attention_grad_kv_lanes.spv
 	codeAttentionGradKvLanes string
+	//go:embed attention_coop_bf16.spv
+	codeAttentionCoopBf16 string
+	//go:embed attention_coop_f16.spv
+	codeAttentionCoopF16 string
+	//go:embed attention_grad_q_coop_bf16.spv
+	codeAttentionGradQCoopBf16 string
+	//go:embed attention_grad_q_coop_f16.spv
+	codeAttentionGradQCoopF16 string
+	//go:embed attention_grad_kv_coop_bf16.spv
+	codeAttentionGradKvCoopBf16 string
+	//go:embed attention_grad_kv_coop_f16.spv
+	codeAttentionGradKvCoopF16 string
 	//go:embed rope.spv
 	codeRope string
 	//go:embed rope_table.spv
@@ -166,80 +192,93 @@ var (
 
 // NN holds the kernels that runtime/nn launches.
 var NN = nn.Kernels{
-	SumRows:              gpu.Kernel{Name: "sum_rows", Code: codeSumRows},
-	MatmulLanesNt:        gpu.Kernel{Name: "matmul_lanes_nt", Code: codeMatmulLanesNt},
-	MatmulLanes64Nt:      gpu.Kernel{Name: "matmul_lanes64_nt", Code: codeMatmulLanes64Nt},
-	MatmulTileNt:         gpu.Kernel{Name: "matmul_tile_nt", Code: codeMatmulTileNt},
-	MatmulLanesNn:        gpu.Kernel{Name: "matmul_lanes_nn", Code: codeMatmulLanesNn},
-	MatmulLanes64Nn:      gpu.Kernel{Name: "matmul_lanes64_nn", Code: codeMatmulLanes64Nn},
-	MatmulTileNn:         gpu.Kernel{Name: "matmul_tile_nn", Code: codeMatmulTileNn},
-	MatmulLanesTn:        gpu.Kernel{Name: "matmul_lanes_tn", Code: codeMatmulLanesTn},
-	MatmulLanes64Tn:      gpu.Kernel{Name: "matmul_lanes64_tn", Code: codeMatmulLanes64Tn},
-	MatmulTileTn:         gpu.Kernel{Name: "matmul_tile_tn", Code: codeMatmulTileTn},
-	MatmulLanesTt:        gpu.Kernel{Name: "matmul_lanes_tt", Code: codeMatmulLanesTt},
-	MatmulLanes64Tt:      gpu.Kernel{Name: "matmul_lanes64_tt", Code: codeMatmulLanes64Tt},
-	MatmulTileTt:         gpu.Kernel{Name: "matmul_tile_tt", Code: codeMatmulTileTt},
-	MatmulFew:            gpu.Kernel{Name: "matmul_few", Code: codeMatmulFew},
-	MatmulJoin:           gpu.Kernel{Name: "matmul_join", Code: codeMatmulJoin},
-	Embed:                gpu.Kernel{Name: "embed", Code: codeEmbed},
-	EmbedLinks:           gpu.Kernel{Name: "embed_links", Code: codeEmbedLinks},
-	EmbedGrad:            gpu.Kernel{Name: "embed_grad", Code: codeEmbedGrad},
-	CrossEntropy:         gpu.Kernel{Name: "cross_entropy", Code: codeCrossEntropy},
-	CrossEntropyGrad:     gpu.Kernel{Name: "cross_entropy_grad", Code: codeCrossEntropyGrad},
-	Total:                gpu.Kernel{Name: "total", Code: codeTotal},
-	SquareSums:           gpu.Kernel{Name: "square_sums", Code: codeSquareSums},
-	GradNorm:             gpu.Kernel{Name: "grad_norm", Code: codeGradNorm},
-	Adamw:                gpu.Kernel{Name: "adamw", Code: codeAdamw},
-	Adamw64:              gpu.Kernel{Name: "adamw64", Code: codeAdamw64},
-	AttentionTile:        gpu.Kernel{Name: "attention_tile", Code: codeAttentionTile},
-	AttentionCombine:     gpu.Kernel{Name: "attention_combine", Code: codeAttentionCombine},
-	AttentionGradQTile:   gpu.Kernel{Name: "attention_grad_q_tile", Code: codeAttentionGradQTile},
-	AttentionGradKvTile:  gpu.Kernel{Name: "attention_grad_kv_tile", Code: codeAttentionGradKvTile},
-	AttentionGradSinks:   gpu.Kernel{Name: "attention_grad_sinks", Code: codeAttentionGradSinks},
-	AttentionLanes:       gpu.Kernel{Name: "attention_lanes", Code: codeAttentionLanes},
-	AttentionGradQLanes:  gpu.Kernel{Name: "attention_grad_q_lanes", Code: codeAttentionGradQLanes},
-	AttentionGradKvLanes: gpu.Kernel{Name: "attention_grad_kv_lanes", Code: codeAttentionGradKvLanes},
-	Rope:                 gpu.Kernel{Name: "rope", Code: codeRope},
-	RopeTable:            gpu.Kernel{Name: "rope_table", Code: codeRopeTable},
-	CacheAppend:          gpu.Kernel{Name: "cache_append", Code: codeCacheAppend},
-	Elementary:           gpu.Kernel{Name: "elementary", Code: codeElementary},
-	StridedCopy:          gpu.Kernel{Name: "strided_copy", Code: codeStridedCopy},
-	Dropout:              gpu.Kernel{Name: "dropout", Code: codeDropout},
-	ShiftIndex:           gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
-	TokenPositions:       gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
-	IndexFloat:           gpu.Kernel{Name: "index_float", Code: codeIndexFloat},
-	BlockSegments:        gpu.Kernel{Name: "block_segments", Code: codeBlockSegments},
-	HidePadding:          gpu.Kernel{Name: "hide_padding", Code: codeHidePadding},
-	MaskedShare:          gpu.Kernel{Name: "masked_share", Code: codeMaskedShare},
-	SumTwo:               gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
-	RelativeBias:         gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
-	RelativeDiagonals:    gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
-	RelativeBiasGrad:     gpu.Kernel{Name: "relative_bias_grad", Code: codeRelativeBiasGrad},
-	StridedSum:           gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
-	GroupIds:             gpu.Kernel{Name: "group_ids", Code: codeGroupIds},
-	Topk:                 gpu.Kernel{Name: "topk", Code: codeTopk},
-	GatherLast:           gpu.Kernel{Name: "gather_last", Code: codeGatherLast},
-	ScatterLast:          gpu.Kernel{Name: "scatter_last", Code: codeScatterLast},
-	IndexScores:          gpu.Kernel{Name: "index_scores", Code: codeIndexScores},
-	ChooseKeys:           gpu.Kernel{Name: "choose_keys", Code: codeChooseKeys},
-	GroupLimit:           gpu.Kernel{Name: "group_limit", Code: codeGroupLimit},
-	Route:                gpu.Kernel{Name: "route", Code: codeRoute},
-	ExpertLinear:         gpu.Kernel{Name: "expert_linear", Code: codeExpertLinear},
-	ExpertGrad:           gpu.Kernel{Name: "expert_grad", Code: codeExpertGrad},
-	TokenMask:            gpu.Kernel{Name: "token_mask", Code: codeTokenMask},
-	CausalConv:           gpu.Kernel{Name: "causal_conv", Code: codeCausalConv},
-	CausalConvState:      gpu.Kernel{Name: "causal_conv_state", Code: codeCausalConvState},
-	CausalConvGrad:       gpu.Kernel{Name: "causal_conv_grad", Code: codeCausalConvGrad},
-	CausalConvWeightGrad: gpu.Kernel{Name: "causal_conv_weight_grad", Code: codeCausalConvWeightGrad},
-	Recurrence:           gpu.Kernel{Name: "recurrence", Code: codeRecurrence},
-	RecurrenceBackValues: gpu.Kernel{Name: "recurrence_back_values", Code: codeRecurrenceBackValues},
-	RecurrenceBackKeys:   gpu.Kernel{Name: "recurrence_back_keys", Code: codeRecurrenceBackKeys},
-	SelectiveScan:        gpu.Kernel{Name: "selective_scan", Code: codeSelectiveScan},
-	SelectiveScanGrad:    gpu.Kernel{Name: "selective_scan_grad", Code: codeSelectiveScanGrad},
-	RowDot:               gpu.Kernel{Name: "row_dot", Code: codeRowDot},
-	Dft:                  gpu.Kernel{Name: "dft", Code: codeDft},
-	Unfold:               gpu.Kernel{Name: "unfold", Code: codeUnfold},
-	DepthwiseConv:        gpu.Kernel{Name: "depthwise_conv", Code: codeDepthwiseConv},
-	AnglePower:           gpu.Kernel{Name: "angle_power", Code: codeAnglePower},
-	RelativeGather:       gpu.Kernel{Name: "relative_gather", Code: codeRelativeGather},
+	SumRows:                 gpu.Kernel{Name: "sum_rows", Code: codeSumRows},
+	MatmulLanesNt:           gpu.Kernel{Name: "matmul_lanes_nt", Code: codeMatmulLanesNt},
+	MatmulLanes64Nt:         gpu.Kernel{Name: "matmul_lanes64_nt", Code: codeMatmulLanes64Nt},
+	MatmulTileNt:            gpu.Kernel{Name: "matmul_tile_nt", Code: codeMatmulTileNt},
+	MatmulLanesNn:           gpu.Kernel{Name: "matmul_lanes_nn", Code: codeMatmulLanesNn},
+	MatmulLanes64Nn:         gpu.Kernel{Name: "matmul_lanes64_nn", Code: codeMatmulLanes64Nn},
+	MatmulTileNn:            gpu.Kernel{Name: "matmul_tile_nn", Code: codeMatmulTileNn},
+	MatmulLanesTn:           gpu.Kernel{Name: "matmul_lanes_tn", Code: codeMatmulLanesTn},
+	MatmulLanes64Tn:         gpu.Kernel{Name: "matmul_lanes64_tn", Code: codeMatmulLanes64Tn},
+	MatmulTileTn:            gpu.Kernel{Name: "matmul_tile_tn", Code: codeMatmulTileTn},
+	MatmulLanesTt:           gpu.Kernel{Name: "matmul_lanes_tt", Code: codeMatmulLanesTt},
+	MatmulLanes64Tt:         gpu.Kernel{Name: "matmul_lanes64_tt", Code: codeMatmulLanes64Tt},
+	MatmulTileTt:            gpu.Kernel{Name: "matmul_tile_tt", Code: codeMatmulTileTt},
+	MatmulCoopNtBf16:        gpu.Kernel{Name: "matmul_coop_nt_bf16", Code: codeMatmulCoopNtBf16, Addresses: true, Writes: 0b100},
+	MatmulCoopNtF16:         gpu.Kernel{Name: "matmul_coop_nt_f16", Code: codeMatmulCoopNtF16, Addresses: true, Writes: 0b100},
+	MatmulCoopNnBf16:        gpu.Kernel{Name: "matmul_coop_nn_bf16", Code: codeMatmulCoopNnBf16, Addresses: true, Writes: 0b100},
+	MatmulCoopNnF16:         gpu.Kernel{Name: "matmul_coop_nn_f16", Code: codeMatmulCoopNnF16, Addresses: true, Writes: 0b100},
+	MatmulCoopTnBf16:        gpu.Kernel{Name: "matmul_coop_tn_bf16", Code: codeMatmulCoopTnBf16, Addresses: true, Writes: 0b100},
+	MatmulCoopTnF16:         gpu.Kernel{Name: "matmul_coop_tn_f16", Code: codeMatmulCoopTnF16, Addresses: true, Writes: 0b100},
+	MatmulFew:               gpu.Kernel{Name: "matmul_few", Code: codeMatmulFew},
+	MatmulJoin:              gpu.Kernel{Name: "matmul_join", Code: codeMatmulJoin},
+	Embed:                   gpu.Kernel{Name: "embed", Code: codeEmbed},
+	EmbedLinks:              gpu.Kernel{Name: "embed_links", Code: codeEmbedLinks},
+	EmbedGrad:               gpu.Kernel{Name: "embed_grad", Code: codeEmbedGrad},
+	CrossEntropy:            gpu.Kernel{Name: "cross_entropy", Code: codeCrossEntropy},
+	CrossEntropyGrad:        gpu.Kernel{Name: "cross_entropy_grad", Code: codeCrossEntropyGrad},
+	Total:                   gpu.Kernel{Name: "total", Code: codeTotal},
+	SquareSums:              gpu.Kernel{Name: "square_sums", Code: codeSquareSums},
+	GradNorm:                gpu.Kernel{Name: "grad_norm", Code: codeGradNorm},
+	Adamw:                   gpu.Kernel{Name: "adamw", Code: codeAdamw},
+	Adamw64:                 gpu.Kernel{Name: "adamw64", Code: codeAdamw64},
+	AttentionTile:           gpu.Kernel{Name: "attention_tile", Code: codeAttentionTile},
+	AttentionFew:            gpu.Kernel{Name: "attention_few", Code: codeAttentionFew},
+	AttentionCombine:        gpu.Kernel{Name: "attention_combine", Code: codeAttentionCombine},
+	AttentionGradQTile:      gpu.Kernel{Name: "attention_grad_q_tile", Code: codeAttentionGradQTile},
+	AttentionGradKvTile:     gpu.Kernel{Name: "attention_grad_kv_tile", Code: codeAttentionGradKvTile},
+	AttentionGradSinks:      gpu.Kernel{Name: "attention_grad_sinks", Code: codeAttentionGradSinks},
+	AttentionLanes:          gpu.Kernel{Name: "attention_lanes", Code: codeAttentionLanes},
+	AttentionGradQLanes:     gpu.Kernel{Name: "attention_grad_q_lanes", Code: codeAttentionGradQLanes},
+	AttentionGradKvLanes:    gpu.Kernel{Name: "attention_grad_kv_lanes", Code: codeAttentionGradKvLanes},
+	AttentionCoopBf16:       gpu.Kernel{Name: "attention_coop_bf16", Code: codeAttentionCoopBf16},
+	AttentionCoopF16:        gpu.Kernel{Name: "attention_coop_f16", Code: codeAttentionCoopF16},
+	AttentionGradQCoopBf16:  gpu.Kernel{Name: "attention_grad_q_coop_bf16", Code: codeAttentionGradQCoopBf16},
+	AttentionGradQCoopF16:   gpu.Kernel{Name: "attention_grad_q_coop_f16", Code: codeAttentionGradQCoopF16},
+	AttentionGradKvCoopBf16: gpu.Kernel{Name: "attention_grad_kv_coop_bf16", Code: codeAttentionGradKvCoopBf16},
+	AttentionGradKvCoopF16:  gpu.Kernel{Name: "attention_grad_kv_coop_f16", Code: codeAttentionGradKvCoopF16},
+	Rope:                    gpu.Kernel{Name: "rope", Code: codeRope},
+	RopeTable:               gpu.Kernel{Name: "rope_table", Code: codeRopeTable},
+	CacheAppend:             gpu.Kernel{Name: "cache_append", Code: codeCacheAppend},
+	Elementary:              gpu.Kernel{Name: "elementary", Code: codeElementary},
+	StridedCopy:             gpu.Kernel{Name: "strided_copy", Code: codeStridedCopy},
+	Dropout:                 gpu.Kernel{Name: "dropout", Code: codeDropout},
+	ShiftIndex:              gpu.Kernel{Name: "shift_index", Code: codeShiftIndex},
+	TokenPositions:          gpu.Kernel{Name: "token_positions", Code: codeTokenPositions},
+	IndexFloat:              gpu.Kernel{Name: "index_float", Code: codeIndexFloat},
+	BlockSegments:           gpu.Kernel{Name: "block_segments", Code: codeBlockSegments},
+	HidePadding:             gpu.Kernel{Name: "hide_padding", Code: codeHidePadding},
+	MaskedShare:             gpu.Kernel{Name: "masked_share", Code: codeMaskedShare},
+	SumTwo:                  gpu.Kernel{Name: "sum_two", Code: codeSumTwo},
+	RelativeBias:            gpu.Kernel{Name: "relative_bias", Code: codeRelativeBias},
+	RelativeDiagonals:       gpu.Kernel{Name: "relative_diagonals", Code: codeRelativeDiagonals},
+	RelativeBiasGrad:        gpu.Kernel{Name: "relative_bias_grad", Code: codeRelativeBiasGrad},
+	StridedSum:              gpu.Kernel{Name: "strided_sum", Code: codeStridedSum},
+	GroupIds:                gpu.Kernel{Name: "group_ids", Code: codeGroupIds},
+	Topk:                    gpu.Kernel{Name: "topk", Code: codeTopk},
+	GatherLast:              gpu.Kernel{Name: "gather_last", Code: codeGatherLast},
+	ScatterLast:             gpu.Kernel{Name: "scatter_last", Code: codeScatterLast},
+	IndexScores:             gpu.Kernel{Name: "index_scores", Code: codeIndexScores},
+	ChooseKeys:              gpu.Kernel{Name: "choose_keys", Code: codeChooseKeys},
+	GroupLimit:              gpu.Kernel{Name: "group_limit", Code: codeGroupLimit},
+	Route:                   gpu.Kernel{Name: "route", Code: codeRoute},
+	ExpertLinear:            gpu.Kernel{Name: "expert_linear", Code: codeExpertLinear},
+	ExpertGrad:              gpu.Kernel{Name: "expert_grad", Code: codeExpertGrad},
+	TokenMask:               gpu.Kernel{Name: "token_mask", Code: codeTokenMask},
+	CausalConv:              gpu.Kernel{Name: "causal_conv", Code: codeCausalConv},
+	CausalConvState:         gpu.Kernel{Name: "causal_conv_state", Code: codeCausalConvState},
+	CausalConvGrad:          gpu.Kernel{Name: "causal_conv_grad", Code: codeCausalConvGrad},
+	CausalConvWeightGrad:    gpu.Kernel{Name: "causal_conv_weight_grad", Code: codeCausalConvWeightGrad},
+	Recurrence:              gpu.Kernel{Name: "recurrence", Code: codeRecurrence},
+	RecurrenceBackValues:    gpu.Kernel{Name: "recurrence_back_values", Code: codeRecurrenceBackValues},
+	RecurrenceBackKeys:      gpu.Kernel{Name: "recurrence_back_keys", Code: codeRecurrenceBackKeys},
+	SelectiveScan:           gpu.Kernel{Name: "selective_scan", Code: codeSelectiveScan},
+	SelectiveScanGrad:       gpu.Kernel{Name: "selective_scan_grad", Code: codeSelectiveScanGrad},
+	RowDot:                  gpu.Kernel{Name: "row_dot", Code: codeRowDot},
+	Dft:                     gpu.Kernel{Name: "dft", Code: codeDft},
+	Unfold:                  gpu.Kernel{Name: "unfold", Code: codeUnfold},
+	DepthwiseConv:           gpu.Kernel{Name: "depthwise_conv", Code: codeDepthwiseConv},
+	AnglePower:              gpu.Kernel{Name: "angle_power", Code: codeAnglePower},
+	RelativeGather:          gpu.Kernel{Name: "relative_gather", Code: codeRelativeGather},
 }

@@ -142,7 +142,7 @@ func (m *Model) delta(r *nn.Recorder, b *nn.Batch, w *DeltaWeights, s *DeltaSave
 
 	// :115 rms_norm s -> n weight=o_norm.weight eps=rms_norm_eps
 	// :116 glu z n -> o fn="'sigmoid'"
-	nR, n, o := kernels.RMSNormGLU97a0f3(r, s_, w.ONorm.Value, z, float32(m.RMSNormEps), "sigmoid")
+	nR, n, o := kernels.RMSNormGLU93106b(r, s_, w.ONorm.Value, z, float32(m.RMSNormEps), "sigmoid")
 	s.NR = nR
 	s.N = n
 
@@ -233,7 +233,7 @@ func (m *Model) deltaStep(r *nn.Recorder, b *nn.Batch, w *DeltaWeights, st *Delt
 
 	// :115 rms_norm s -> n weight=o_norm.weight eps=rms_norm_eps
 	// :116 glu z n -> o fn="'sigmoid'"
-	o := kernels.RMSNormGLUD16fa3(r, s_, w.ONorm.Value, z, float32(m.RMSNormEps), "sigmoid")
+	o := kernels.RMSNormGLU15da99(r, s_, w.ONorm.Value, z, float32(m.RMSNormEps), "sigmoid")
 	r.Free(s_, z)
 
 	// :117 reshape o -> o1 shape=B,T,delta_size

@@ -26,7 +26,7 @@ func (m *Model) deltaGrad(r *nn.Recorder, b *nn.Batch, w *DeltaWeights, s *Delta
 
 	// grad of :116 glu z n -> o fn="'sigmoid'"
 	// grad of :115 rms_norm s -> n weight=o_norm.weight eps=rms_norm_eps
-	dz, ds, dONormWeight := kernels.GLUGradRMSNormGrad8e4a69(r, do, s.Z, s.N, s.NR, w.ONorm.Value, s.S, "sigmoid")
+	dz, ds, dONormWeight := kernels.GLUGradRMSNormGrad705c15(r, do, s.Z, s.N, s.NR, w.ONorm.Value, s.S, "sigmoid")
 	r.Free(do, s.Z, s.N, s.NR, s.S)
 
 	// grad of :115 rms_norm s -> n weight=o_norm.weight eps=rms_norm_eps

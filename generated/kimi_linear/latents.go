@@ -81,7 +81,7 @@ func (m *Model) latentsStep(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, st *
 	r.Free(c_)
 
 	// :88 rms_norm l0 -> l weight=kv_a_layernorm.weight eps=latent_eps
-	l := kernels.RMSNorm9d201e(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()))
+	l := kernels.RMSNorm9b22b4(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()))
 	r.Free(l0)
 
 	// :89 reshape k0 -> k shape=B,T,1,head_dim

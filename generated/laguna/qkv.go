@@ -67,11 +67,11 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, i int, x gpu
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :73 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	q := kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q := kernels.RMSNorm9b22b4(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :74 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	k := kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k := kernels.RMSNorm9b22b4(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 	return q, k, v
 }

@@ -18,7 +18,7 @@ import (
 // Spec: specs/laguna.toml:67 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, i int, dq, dk, dv gpu.Tensor) gpu.Tensor {
 	// grad of :74 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormGrad263578(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormGrad44277a(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(s.KR, s.K0)
 
 	// grad of :74 rms_norm k0 -> k weight=k_norm.weight eps=rms_norm_eps
@@ -26,7 +26,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	r.Free(dKNormWeight)
 
 	// grad of :73 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormGrad263578(r, dq, s.QR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormGrad44277a(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(s.QR, s.Q0)
 
 	// grad of :73 rms_norm q0 -> q weight=q_norm.weight eps=rms_norm_eps

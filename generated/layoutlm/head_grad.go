@@ -21,7 +21,7 @@ func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSav
 
 	// grad of :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps
 	// grad of :51 act d -> g fn=hidden_act
-	dClsPredictionsTransformLayerNormWeight, dClsPredictionsTransformLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
+	dClsPredictionsTransformLayerNormWeight, dClsPredictionsTransformLayerNormBias, dd := kernels.LayerNormGradActGrad397f61(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, m.HiddenAct)
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
 	// grad of :52 layer_norm g -> n weight=cls.predictions.transform.LayerNorm.weight bias=cls.predictions.transform.LayerNorm.bias eps=layer_norm_eps

@@ -112,11 +112,11 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :66 rms_norm q0 -> q1 weight=q_layernorm.weight eps=rms_norm_eps
-	q1 := kernels.RMSNorm9d201e(r, q0, w.QLayernorm.Value, float32(m.RMSNormEps))
+	q1 := kernels.RMSNorm9b22b4(r, q0, w.QLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :67 rms_norm k0 -> k1 weight=k_layernorm.weight eps=rms_norm_eps
-	k1 := kernels.RMSNorm9d201e(r, k0, w.KLayernorm.Value, float32(m.RMSNormEps))
+	k1 := kernels.RMSNorm9b22b4(r, k0, w.KLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 
 	// :68 rope q1 cs -> q

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.FeedForward, &s.FeedForward, dy)
 
 	// grad of :45 rms_norm x1 -> h1 weight=ffn_norm.weight eps=rms_norm_eps
-	dFfnNormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.FfnNorm.Value, s.X1, dy)
+	dFfnNormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.FfnNorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :45 rms_norm x1 -> h1 weight=ffn_norm.weight eps=rms_norm_eps
@@ -44,7 +44,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da1)
 
 	// grad of :41 rms_norm x -> h weight=operator_norm.weight eps=rms_norm_eps
-	dOperatorNormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.OperatorNorm.Value, s.X, dx12)
+	dOperatorNormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.OperatorNorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :41 rms_norm x -> h weight=operator_norm.weight eps=rms_norm_eps

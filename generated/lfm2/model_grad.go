@@ -15,7 +15,7 @@ import (
 // Spec: specs/lfm2.toml:29 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :36 rms_norm xn -> h weight=model.embedding_norm.weight eps=rms_norm_eps
-	dxn, dModelEmbeddingNormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.EmbeddingNorm.Value, s.Xn)
+	dxn, dModelEmbeddingNormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.EmbeddingNorm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
 	// grad of :36 rms_norm xn -> h weight=model.embedding_norm.weight eps=rms_norm_eps

@@ -31,7 +31,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dq, s.Cs)
 
 	// grad of :67 rms_norm k0 -> k1 weight=k_layernorm.weight eps=rms_norm_eps
-	dk0, dKLayernormWeight := kernels.RMSNormGrad263578(r, dk1, s.K1R, w.KLayernorm.Value, s.K0)
+	dk0, dKLayernormWeight := kernels.RMSNormGrad44277a(r, dk1, s.K1R, w.KLayernorm.Value, s.K0)
 	r.Free(dk1, s.K1R, s.K0)
 
 	// grad of :67 rms_norm k0 -> k1 weight=k_layernorm.weight eps=rms_norm_eps
@@ -39,7 +39,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dKLayernormWeight)
 
 	// grad of :66 rms_norm q0 -> q1 weight=q_layernorm.weight eps=rms_norm_eps
-	dq0, dQLayernormWeight := kernels.RMSNormGrad263578(r, dq1, s.Q1R, w.QLayernorm.Value, s.Q0)
+	dq0, dQLayernormWeight := kernels.RMSNormGrad44277a(r, dq1, s.Q1R, w.QLayernorm.Value, s.Q0)
 	r.Free(dq1, s.Q1R, s.Q0)
 
 	// grad of :66 rms_norm q0 -> q1 weight=q_layernorm.weight eps=rms_norm_eps

@@ -71,7 +71,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :27 add x a -> x1
 	// :28 rms_norm x1 -> h1 weight=ffn_norm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.FfnNorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.FfnNorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -101,7 +101,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/lfm2_moe.toml:21 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs, m_ gpu.Tensor) gpu.Tensor {
 	// :24 rms_norm x -> h weight=operator_norm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.OperatorNorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.OperatorNorm.Value, float32(m.RMSNormEps))
 
 	// :25 @short_conv h m -> a1 prefix=conv. if=!attends
 	var a1 gpu.Tensor
@@ -123,7 +123,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :27 add x a -> x1
 	// :28 rms_norm x1 -> h1 weight=ffn_norm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.FfnNorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.FfnNorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :29 @mlp h1 -> f prefix=feed_forward. if=i<num_dense_layers else=@moe

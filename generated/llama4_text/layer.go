@@ -48,7 +48,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :48 add x a -> x1
 	// :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -72,7 +72,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/llama4_text.toml:43 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs gpu.Tensor) gpu.Tensor {
 	// :46 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :47 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, i, h, cs)
@@ -80,7 +80,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :48 add x a -> x1
 	// :49 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :50 @mlp h1 -> f prefix=feed_forward.

@@ -52,7 +52,7 @@ func (m *Model) latents(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *Laten
 
 	// :84 rms_norm l0 -> l1 weight=kv_a_layernorm.weight eps=latent_eps
 	// :85 scale l1 -> l by=sqrt(float(hidden_size)/float(kv_lora_rank))
-	l1R, l := kernels.RMSNormScaleA482bd(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()), float32(math.Sqrt(float64(m.HiddenSize)/float64(m.KVLoraRank))))
+	l1R, l := kernels.RMSNormScale8237c5(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()), float32(math.Sqrt(float64(m.HiddenSize)/float64(m.KVLoraRank))))
 	s.L1R = l1R
 
 	// :86 reshape k0 -> k1 shape=B,T,1,head_dim
@@ -92,7 +92,7 @@ func (m *Model) latentsStep(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, st *
 
 	// :84 rms_norm l0 -> l1 weight=kv_a_layernorm.weight eps=latent_eps
 	// :85 scale l1 -> l by=sqrt(float(hidden_size)/float(kv_lora_rank))
-	l := kernels.RMSNormScaleC9863e(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()), float32(math.Sqrt(float64(m.HiddenSize)/float64(m.KVLoraRank))))
+	l := kernels.RMSNormScale33c7a0(r, l0, w.KVALayernorm.Value, float32(m.LatentEps()), float32(math.Sqrt(float64(m.HiddenSize)/float64(m.KVLoraRank))))
 	r.Free(l0)
 
 	// :86 reshape k0 -> k1 shape=B,T,1,head_dim

@@ -27,7 +27,7 @@ func (m *Model) latentsGrad(r *nn.Recorder, b *nn.Batch, w *LatentsWeights, s *L
 
 	// grad of :85 scale l1 -> l by=sqrt(float(hidden_size)/float(kv_lora_rank))
 	// grad of :84 rms_norm l0 -> l1 weight=kv_a_layernorm.weight eps=latent_eps
-	dl0, dKVALayernormWeight := kernels.ScaleGradRMSNormGrad0084dc(r, dls, s.L1R, w.KVALayernorm.Value, s.L0, float32(math.Sqrt(float64(m.HiddenSize)/float64(m.KVLoraRank))))
+	dl0, dKVALayernormWeight := kernels.ScaleGradRMSNormGradBcadb7(r, dls, s.L1R, w.KVALayernorm.Value, s.L0, float32(math.Sqrt(float64(m.HiddenSize)/float64(m.KVLoraRank))))
 	r.Free(s.L1R, s.L0)
 
 	// grad of :84 rms_norm l0 -> l1 weight=kv_a_layernorm.weight eps=latent_eps

@@ -57,7 +57,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :32 add x a -> x1
 	// :33 rms_norm x1 -> h1 weight=post_attention_layernorm.0.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -71,7 +71,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :36 add x1 f -> x2
 	// :37 rms_norm x2 -> h2 weight=input_layernorm.1.weight eps=rms_norm_eps
-	x2, h2R, h2 := kernels.AddRMSNormC870cc(r, x1, f, w.InputLayernorm2.Value, float32(m.RMSNormEps))
+	x2, h2R, h2 := kernels.AddRMSNorm0c65bc(r, x1, f, w.InputLayernorm2.Value, float32(m.RMSNormEps))
 	s.X2 = x2
 	s.H2R = h2R
 	r.Free(f)
@@ -82,7 +82,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :39 add x2 a2 -> x3
 	// :40 rms_norm x3 -> h3 weight=post_attention_layernorm.1.weight eps=rms_norm_eps
-	x3, h3R, h3 := kernels.AddRMSNormC870cc(r, x2, a2, w.PostAttentionLayernorm2.Value, float32(m.RMSNormEps))
+	x3, h3R, h3 := kernels.AddRMSNorm0c65bc(r, x2, a2, w.PostAttentionLayernorm2.Value, float32(m.RMSNormEps))
 	s.X3 = x3
 	s.H3R = h3R
 	r.Free(a2)
@@ -107,7 +107,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/longcat_flash.toml:27 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :30 rms_norm x -> h weight=input_layernorm.0.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :31 @attention h cs -> a prefix=self_attn.0.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -115,7 +115,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :32 add x a -> x1
 	// :33 rms_norm x1 -> h1 weight=post_attention_layernorm.0.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :34 @moe h1 -> m prefix=mlp.
@@ -127,7 +127,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :36 add x1 f -> x2
 	// :37 rms_norm x2 -> h2 weight=input_layernorm.1.weight eps=rms_norm_eps
-	x2, h2 := kernels.AddRMSNorm0ace0c(r, x1, f, w.InputLayernorm2.Value, float32(m.RMSNormEps))
+	x2, h2 := kernels.AddRMSNormA4a9ea(r, x1, f, w.InputLayernorm2.Value, float32(m.RMSNormEps))
 	r.Free(x1, f)
 
 	// :38 @attention h2 cs -> a2 prefix=self_attn.1.
@@ -136,7 +136,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :39 add x2 a2 -> x3
 	// :40 rms_norm x3 -> h3 weight=post_attention_layernorm.1.weight eps=rms_norm_eps
-	x3, h3 := kernels.AddRMSNorm0ace0c(r, x2, a2, w.PostAttentionLayernorm2.Value, float32(m.RMSNormEps))
+	x3, h3 := kernels.AddRMSNormA4a9ea(r, x2, a2, w.PostAttentionLayernorm2.Value, float32(m.RMSNormEps))
 	r.Free(x2, a2)
 
 	// :41 @dense h3 -> f3 prefix=mlps.1.

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh3 := m.denseGrad(r, b, w.Mlps2, &s.Mlps2, dy)
 
 	// grad of :40 rms_norm x3 -> h3 weight=post_attention_layernorm.1.weight eps=rms_norm_eps
-	dPostAttentionLayernorm1Weight, dx32 := kernels.RMSNormGradAddEf9e4e(r, dh3, s.H3R, w.PostAttentionLayernorm2.Value, s.X3, dy)
+	dPostAttentionLayernorm1Weight, dx32 := kernels.RMSNormGradAddB5a933(r, dh3, s.H3R, w.PostAttentionLayernorm2.Value, s.X3, dy)
 	r.Free(dh3, s.H3R, s.X3)
 
 	// grad of :40 rms_norm x3 -> h3 weight=post_attention_layernorm.1.weight eps=rms_norm_eps
@@ -30,7 +30,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh2 := m.attentionGrad(r, b, w.SelfAttn2, &s.SelfAttn2, dx32)
 
 	// grad of :37 rms_norm x2 -> h2 weight=input_layernorm.1.weight eps=rms_norm_eps
-	dInputLayernorm1Weight, dx22 := kernels.RMSNormGradAddEf9e4e(r, dh2, s.H2R, w.InputLayernorm2.Value, s.X2, dx32)
+	dInputLayernorm1Weight, dx22 := kernels.RMSNormGradAddB5a933(r, dh2, s.H2R, w.InputLayernorm2.Value, s.X2, dx32)
 	r.Free(dh2, s.H2R, s.X2, dx32)
 
 	// grad of :37 rms_norm x2 -> h2 weight=input_layernorm.1.weight eps=rms_norm_eps
@@ -44,7 +44,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh12 := m.moeGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :33 rms_norm x1 -> h1 weight=post_attention_layernorm.0.weight eps=rms_norm_eps
-	dPostAttentionLayernorm0Weight, dx12 := kernels.AddRMSNormGradAdd999bce(r, dh1, dh12, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dx22)
+	dPostAttentionLayernorm0Weight, dx12 := kernels.AddRMSNormGradAdd57a5cc(r, dh1, dh12, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dx22)
 	r.Free(dh1, dh12, s.H1R, s.X1, dx22)
 
 	// grad of :33 rms_norm x1 -> h1 weight=post_attention_layernorm.0.weight eps=rms_norm_eps
@@ -55,7 +55,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :30 rms_norm x -> h weight=input_layernorm.0.weight eps=rms_norm_eps
-	dInputLayernorm0Weight, dx4 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernorm0Weight, dx4 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :30 rms_norm x -> h weight=input_layernorm.0.weight eps=rms_norm_eps

@@ -54,7 +54,7 @@ func (m *Model) qLatentStep(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, x gp
 	c_ := r.Linear(w.QAProj, x)
 
 	// :75 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
-	n := kernels.RMSNorm9d201e(r, c_, w.QALayernorm.Value, float32(m.LatentEps()))
+	n := kernels.RMSNorm9b22b4(r, c_, w.QALayernorm.Value, float32(m.LatentEps()))
 	r.Free(c_)
 
 	// :76 linear n -> q0 weight=q_b_proj.weight heads=num_attention_heads out=qk_dim

@@ -29,7 +29,7 @@ func (m *Model) router(r *nn.Recorder, b *nn.Batch, w *RouterWeights, s *RouterS
 
 	// :65 softmax logits -> p
 	// :66 bias p -> c weight=e_score_correction_bias
-	p, c_ := kernels.SoftmaxBiasF5abe2(r, logits, w.EScoreCorrectionBias.Value)
+	p, c_ := kernels.SoftmaxBiasD8056e(r, logits, w.EScoreCorrectionBias.Value)
 	s.P = p
 	r.Free(logits)
 
@@ -60,7 +60,7 @@ func (m *Model) routerStep(r *nn.Recorder, b *nn.Batch, w *RouterWeights, x gpu.
 
 	// :65 softmax logits -> p
 	// :66 bias p -> c weight=e_score_correction_bias
-	p, c_ := kernels.SoftmaxBiasF5abe2(r, logits, w.EScoreCorrectionBias.Value)
+	p, c_ := kernels.SoftmaxBiasD8056e(r, logits, w.EScoreCorrectionBias.Value)
 	r.Free(logits)
 
 	// :67 topk c -> index k=num_experts_per_tok

@@ -32,7 +32,7 @@ func (m *Model) head(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSaved, 
 
 	// :22 act d -> g fn="'gelu'"
 	// :23 layer_norm g -> n weight=lm_head.layer_norm.weight bias=lm_head.layer_norm.bias eps=layer_norm_eps
-	g_, nM, nR, n := kernels.ActLayerNorm563c2d(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
+	g_, nM, nR, n := kernels.ActLayerNorm8500f6(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
 	s.G = g_
 	s.NM = nM
 	s.NR = nR
@@ -55,7 +55,7 @@ func (m *Model) headStep(r *nn.Recorder, b *nn.Batch, w *HeadWeights, h gpu.Tens
 
 	// :22 act d -> g fn="'gelu'"
 	// :23 layer_norm g -> n weight=lm_head.layer_norm.weight bias=lm_head.layer_norm.bias eps=layer_norm_eps
-	n := kernels.ActLayerNorm0fe914(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
+	n := kernels.ActLayerNormE2dad6(r, d, w.LayerNorm.Value, w.LMHeadLayerNormBias.Value, float32(m.LayerNormEps), "gelu")
 	r.Free(d)
 
 	// :24 linear n -> logits weight=lm_head.decoder.weight bias=lm_head.bias|lm_head.decoder.bias out=vocab_size tied=roberta.embeddings.word_embeddings.weight

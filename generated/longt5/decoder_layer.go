@@ -52,7 +52,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :72 add x a -> x1
 	// :73 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -81,7 +81,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/t5.toml:67 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, x, e, bias gpu.Tensor) gpu.Tensor {
 	// :70 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :71 @decoder_attention h bias -> a prefix=layer.0.SelfAttention.
 	a := m.decoderAttentionStep(r, b, w.DecoderAttention, &st.DecoderAttention, h, bias)
@@ -89,7 +89,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :72 add x a -> x1
 	// :73 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :74 @cross_attention h1 e -> c prefix=layer.1.EncDecAttention.

@@ -24,7 +24,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dh1, de := m.crossAttentionGrad(r, b, w.CrossAttention, &s.CrossAttention, dx2)
 
 	// grad of :73 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	dLayer1LayerNormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.LayerNorm2.Value, s.X1, dx2)
+	dLayer1LayerNormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.LayerNorm2.Value, s.X1, dx2)
 	r.Free(dh1, s.H1R, s.X1, dx2)
 
 	// grad of :73 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
@@ -35,7 +35,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dh, dbias := m.decoderAttentionGrad(r, b, w.DecoderAttention, &s.DecoderAttention, dx12)
 
 	// grad of :70 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	dLayer0LayerNormWeight, dx3 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.LayerNorm.Value, s.X, dx12)
+	dLayer0LayerNormWeight, dx3 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.LayerNorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :70 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps

@@ -57,7 +57,7 @@ func (m *Model) mlp(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved, x g
 // Spec: specs/t5.toml:121 [fn.mlp].
 func (m *Model) mlpStep(r *nn.Recorder, b *nn.Batch, w *MLPWeights, x gpu.Tensor) gpu.Tensor {
 	// :124 rms_norm x -> h weight=layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :125 @gated_mlp h -> f prefix=DenseReluDense. if=gated else=@plain_mlp
 	var f gpu.Tensor

@@ -32,7 +32,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :59 add x a -> xa
 	// :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -43,7 +43,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :62 add x1 f -> xf
 	// :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -63,7 +63,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :59 add x a -> xa
 	// :60 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps
-	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
+	x1 := kernels.AddLayerNormF69f27(r, x, a, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :61 @mlp x1 -> f
@@ -71,7 +71,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :62 add x1 f -> xf
 	// :63 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(x1, f)
 	return y
 }

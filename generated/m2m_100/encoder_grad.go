@@ -15,7 +15,7 @@ import (
 // Spec: specs/mbart.toml:6 [fn.encoder].
 func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *EncoderSaved, de gpu.Tensor) {
 	// grad of :12 layer_norm xn -> e weight=model.encoder.layer_norm.weight bias=model.encoder.layer_norm.bias eps=1e-5
-	dxn, dModelEncoderLayerNormWeight, dModelEncoderLayerNormBias := kernels.LayerNormGrad821544(r, de, s.EM, s.ER, w.LayerNorm.Value, s.Xn)
+	dxn, dModelEncoderLayerNormWeight, dModelEncoderLayerNormBias := kernels.LayerNormGrad6e5c8f(r, de, s.EM, s.ER, w.LayerNorm.Value, s.Xn)
 	r.Free(s.EM, s.ER, s.Xn)
 
 	// grad of :12 layer_norm xn -> e weight=model.encoder.layer_norm.weight bias=model.encoder.layer_norm.bias eps=1e-5

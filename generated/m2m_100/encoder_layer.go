@@ -39,7 +39,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :27 add x a -> x1
 	// :28 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -63,7 +63,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/mbart.toml:22 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, x gpu.Tensor) gpu.Tensor {
 	// :25 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	n := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	n := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :26 @encoder_attention n -> a prefix=self_attn.
 	a := m.encoderAttentionStep(r, b, w.SelfAttn, n)
@@ -71,7 +71,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :27 add x a -> x1
 	// :28 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :29 @mlp n1 -> f

@@ -16,7 +16,7 @@ import (
 // Spec: specs/mbart.toml:14 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) gpu.Tensor {
 	// grad of :20 layer_norm xn -> h weight=model.decoder.layer_norm.weight bias=model.decoder.layer_norm.bias eps=1e-5
-	dxn, dModelDecoderLayerNormWeight, dModelDecoderLayerNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
+	dxn, dModelDecoderLayerNormWeight, dModelDecoderLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :20 layer_norm xn -> h weight=model.decoder.layer_norm.weight bias=model.decoder.layer_norm.bias eps=1e-5

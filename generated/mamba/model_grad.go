@@ -15,7 +15,7 @@ import (
 // Spec: specs/mamba.toml:18 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps
-	dxn, dBackboneNormFWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.NormF.Value, s.Xn)
+	dxn, dBackboneNormFWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.NormF.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
 	// grad of :24 rms_norm xn -> h weight=backbone.norm_f.weight eps=rms_norm_eps

@@ -19,7 +19,7 @@ import (
 // Spec: specs/base/mamba.toml:46 [fn.scan].
 func (m *Model) scanGrad(r *nn.Recorder, b *nn.Batch, w *ScanWeights, s *ScanSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor, gpu.Tensor, gpu.Tensor) {
 	// grad of :59 gain u -> ud weight=D
-	du, dD := kernels.GainGrad4201ce(r, dy, w.D.Value, s.U)
+	du, dD := kernels.GainGradFfa04c(r, dy, w.D.Value, s.U)
 	r.Free(s.U)
 
 	// grad of :59 gain u -> ud weight=D

@@ -58,7 +58,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/mamba2.toml:30 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, m_ gpu.Tensor) gpu.Tensor {
 	// :33 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.Norm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.Norm.Value, float32(m.RMSNormEps))
 
 	// :34 @mixer h m -> a prefix=mixer.
 	a := m.mixerStep(r, b, w.Mixer, &st.Mixer, h, m_)

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh := m.mixerGrad(r, b, w.Mixer, &s.Mixer, dy)
 
 	// grad of :33 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
-	dNormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.Norm.Value, s.X, dy)
+	dNormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.Norm.Value, s.X, dy)
 	r.Free(dh, s.HR, s.X)
 
 	// grad of :33 rms_norm x -> h weight=norm.weight eps=rms_norm_eps

@@ -64,7 +64,7 @@ func (m *Model) stateSpaceGrad(r *nn.Recorder, b *nn.Batch, w *StateSpaceWeights
 	// grad of :61 decay_rate dt -> g0 weight=A_log
 	// grad of :60 clamp ts -> dt low=time_limit[0] high=time_limit[1]
 	// grad of :59 softplus tb -> ts
-	dALog, dtb := kernels.DecayRateGradAddChainC1b445(r, dg0, w.ALog.Value, s.G0, ddt, s.Ts, s.Tb, float32(m.TimeLimit[0]), float32(m.TimeLimit[1]))
+	dALog, dtb := kernels.DecayRateGradAddChain56485b(r, dg0, w.ALog.Value, s.G0, ddt, s.Ts, s.Tb, float32(m.TimeLimit[0]), float32(m.TimeLimit[1]))
 	r.Free(dg0, s.G0, ddt, s.Ts, s.Tb)
 
 	// grad of :61 decay_rate dt -> g0 weight=A_log

@@ -20,7 +20,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dn2 := m.decoderMLPGrad(r, b, w.DecoderMLP, &s.DecoderMLP, dy)
 
 	// grad of :41 layer_norm x2 -> n2 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dFinalLayerNormWeight, dFinalLayerNormBias, dx22 := kernels.LayerNormGradAddD06dfa(r, dn2, s.N2M, s.N2R, w.FinalLayerNorm.Value, s.X2, dy)
+	dFinalLayerNormWeight, dFinalLayerNormBias, dx22 := kernels.LayerNormGradAddA05285(r, dn2, s.N2M, s.N2R, w.FinalLayerNorm.Value, s.X2, dy)
 	r.Free(dn2, s.N2M, s.N2R, s.X2)
 
 	// grad of :41 layer_norm x2 -> n2 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -35,7 +35,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dn1, de := m.crossAttentionGrad(r, b, w.EncoderAttn, &s.EncoderAttn, dx22)
 
 	// grad of :38 layer_norm x1 -> n1 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
-	dEncoderAttnLayerNormWeight, dEncoderAttnLayerNormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.EncoderAttnLayerNorm.Value, s.X1, dx22)
+	dEncoderAttnLayerNormWeight, dEncoderAttnLayerNormBias, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.EncoderAttnLayerNorm.Value, s.X1, dx22)
 	r.Free(dn1, s.N1M, s.N1R, s.X1, dx22)
 
 	// grad of :38 layer_norm x1 -> n1 weight=encoder_attn_layer_norm.weight bias=encoder_attn_layer_norm.bias eps=1e-5
@@ -50,7 +50,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dn := m.decoderAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :35 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx3 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
+	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx3 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :35 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -87,7 +87,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	r.Free(x0)
 
 	// :12 layer_norm xn -> e weight=model.encoder.layer_norm.weight bias=model.encoder.layer_norm.bias eps=1e-5
-	e := kernels.LayerNormE8fcc7(r, xn, w.LayerNorm.Value, w.ModelEncoderLayerNormBias.Value, 1e-5)
+	e := kernels.LayerNorm07dee0(r, xn, w.LayerNorm.Value, w.ModelEncoderLayerNormBias.Value, 1e-5)
 	r.Free(xn)
 	return e
 }

@@ -39,7 +39,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :35 add x a -> x1
 	// :36 layer_norm x1 -> n1 weight=ln.weight bias=ln.bias eps=layer_norm_eps
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -63,7 +63,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/megatron_bert.toml:30 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Tensor) gpu.Tensor {
 	// :33 layer_norm x -> n weight=attention.ln.weight bias=attention.ln.bias eps=layer_norm_eps
-	n := kernels.LayerNormE8fcc7(r, x, w.AttentionLN.Value, w.AttentionLNBias.Value, float32(m.LayerNormEps))
+	n := kernels.LayerNorm07dee0(r, x, w.AttentionLN.Value, w.AttentionLNBias.Value, float32(m.LayerNormEps))
 
 	// :34 @attention n -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, n)
@@ -71,7 +71,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :35 add x a -> x1
 	// :36 layer_norm x1 -> n1 weight=ln.weight bias=ln.bias eps=layer_norm_eps
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :37 @mlp n1 -> f

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dn1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :36 layer_norm x1 -> n1 weight=ln.weight bias=ln.bias eps=layer_norm_eps
-	dLNWeight, dLNBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.LN.Value, s.X1, dy)
+	dLNWeight, dLNBias, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.LN.Value, s.X1, dy)
 	r.Free(dn1, s.N1M, s.N1R, s.X1)
 
 	// grad of :36 layer_norm x1 -> n1 weight=ln.weight bias=ln.bias eps=layer_norm_eps
@@ -34,7 +34,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dn := m.attentionGrad(r, b, w.Attention, &s.Attention, dx12)
 
 	// grad of :33 layer_norm x -> n weight=attention.ln.weight bias=attention.ln.bias eps=layer_norm_eps
-	dAttentionLNWeight, dAttentionLNBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.AttentionLN.Value, s.X, dx12)
+	dAttentionLNWeight, dAttentionLNBias, dx2 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.AttentionLN.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :33 layer_norm x -> n weight=attention.ln.weight bias=attention.ln.bias eps=layer_norm_eps

@@ -67,7 +67,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	r.Free(x0)
 
 	// :16 layer_norm xn -> h weight=encoder.ln.weight bias=encoder.ln.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.EncoderLN.Value, w.EncoderLNBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.EncoderLN.Value, w.EncoderLNBias.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

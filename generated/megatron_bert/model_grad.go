@@ -15,7 +15,7 @@ import (
 // Spec: specs/megatron_bert.toml:10 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :16 layer_norm xn -> h weight=encoder.ln.weight bias=encoder.ln.bias eps=layer_norm_eps
-	dxn, dEncoderLNWeight, dEncoderLNBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.EncoderLN.Value, s.Xn)
+	dxn, dEncoderLNWeight, dEncoderLNBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.EncoderLN.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :16 layer_norm xn -> h weight=encoder.ln.weight bias=encoder.ln.bias eps=layer_norm_eps

@@ -62,7 +62,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 
 	// :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
 	// :32 scale n -> h by=head_scale
-	nR, h := kernels.RMSNormScaleA482bd(r, xn, w.Norm.Value, float32(m.RMSNormEps), float32(m.HeadScale()))
+	nR, h := kernels.RMSNormScale8237c5(r, xn, w.Norm.Value, float32(m.RMSNormEps), float32(m.HeadScale()))
 	s.NR = nR
 	return h
 }
@@ -96,7 +96,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 
 	// :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
 	// :32 scale n -> h by=head_scale
-	h := kernels.RMSNormScaleC9863e(r, xn, w.Norm.Value, float32(m.RMSNormEps), float32(m.HeadScale()))
+	h := kernels.RMSNormScale33c7a0(r, xn, w.Norm.Value, float32(m.RMSNormEps), float32(m.HeadScale()))
 	r.Free(xn)
 	return h
 }

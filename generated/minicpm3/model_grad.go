@@ -16,7 +16,7 @@ import (
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :32 scale n -> h by=head_scale
 	// grad of :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps
-	dxn, dModelNormWeight := kernels.ScaleGradRMSNormGrad0084dc(r, dh, s.NR, w.Norm.Value, s.Xn, float32(m.HeadScale()))
+	dxn, dModelNormWeight := kernels.ScaleGradRMSNormGradBcadb7(r, dh, s.NR, w.Norm.Value, s.Xn, float32(m.HeadScale()))
 	r.Free(s.NR, s.Xn)
 
 	// grad of :31 rms_norm xn -> n weight=model.norm.weight eps=rms_norm_eps

@@ -75,11 +75,11 @@ func (m *Model) qkvStep(r *nn.Recorder, b *nn.Batch, w *QKVWeights, x gpu.Tensor
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :23 rms_norm q0 -> q1 weight=q_norm.weight eps=rms_norm_eps
-	q1 := kernels.RMSNorm9d201e(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q1 := kernels.RMSNorm9b22b4(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :24 rms_norm k0 -> k1 weight=k_norm.weight eps=rms_norm_eps
-	k1 := kernels.RMSNorm9d201e(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k1 := kernels.RMSNorm9b22b4(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 
 	// :25 reshape q1 -> q shape=B,T,num_attention_heads,head_dim

@@ -48,7 +48,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :41 add x a -> x1
 	// :42 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormOffset3e76a8(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNormOffset3c3425(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -72,7 +72,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/minimax_m3_vl_text.toml:36 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs gpu.Tensor) gpu.Tensor {
 	// :39 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNormOffset6a0a11(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNormOffset6f05c5(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :40 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -80,7 +80,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :41 add x a -> x1
 	// :42 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNormOffsetE168a1(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormOffset3ce2ba(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :43 @feed_forward h1 -> f

@@ -15,7 +15,7 @@ import (
 // Spec: specs/minimax_m3_vl_text.toml:28 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :34 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
-	dxn, dModelNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dh, s.HR, w.Norm.Value, s.Xn)
+	dxn, dModelNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dh, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
 	// grad of :34 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps

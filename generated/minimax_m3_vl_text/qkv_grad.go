@@ -18,7 +18,7 @@ import (
 // Spec: specs/minimax_m3_vl_text.toml:51 [fn.qkv].
 func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved, dq, dk, dv gpu.Tensor) gpu.Tensor {
 	// grad of :58 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(s.KR, s.K0)
 
 	// grad of :58 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
@@ -26,7 +26,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	r.Free(dKNormWeight)
 
 	// grad of :57 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dq, s.QR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(s.QR, s.Q0)
 
 	// grad of :57 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps

@@ -38,6 +38,6 @@ func (m *Model) norm(r *nn.Recorder, b *nn.Batch, w *NormWeights, s *NormSaved, 
 // Spec: specs/modernbert.toml:50 [fn.norm].
 func (m *Model) normStep(r *nn.Recorder, b *nn.Batch, w *NormWeights, x gpu.Tensor) gpu.Tensor {
 	// :52 layer_norm x -> y weight=weight bias=bias eps=norm_eps
-	y := kernels.LayerNormE8fcc7(r, x, w.Weight.Value, w.Bias.Value, float32(m.NormEps))
+	y := kernels.LayerNorm07dee0(r, x, w.Weight.Value, w.Bias.Value, float32(m.NormEps))
 	return y
 }

@@ -38,6 +38,6 @@ func (m *Model) normNobias(r *nn.Recorder, b *nn.Batch, w *NormNobiasWeights, s 
 // Spec: specs/modernbert.toml:53 [fn.norm_nobias].
 func (m *Model) normNobiasStep(r *nn.Recorder, b *nn.Batch, w *NormNobiasWeights, x gpu.Tensor) gpu.Tensor {
 	// :55 layer_norm_nobias x -> y weight=weight eps=norm_eps
-	y := kernels.LayerNormNobiasEdad0e(r, x, w.Weight.Value, float32(m.NormEps))
+	y := kernels.LayerNormNobiasC26dd7(r, x, w.Weight.Value, float32(m.NormEps))
 	return y
 }

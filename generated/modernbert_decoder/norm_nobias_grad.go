@@ -16,7 +16,7 @@ import (
 // Spec: specs/modernbert.toml:53 [fn.norm_nobias].
 func (m *Model) normNobiasGrad(r *nn.Recorder, b *nn.Batch, w *NormNobiasWeights, s *NormNobiasSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :55 layer_norm_nobias x -> y weight=weight eps=norm_eps
-	dx, dWeight := kernels.LayerNormNobiasGradF5e055(r, dy, s.YM, s.YR, w.Weight.Value, s.X)
+	dx, dWeight := kernels.LayerNormNobiasGrad2e3f67(r, dy, s.YM, s.YR, w.Weight.Value, s.X)
 	r.Free(s.YM, s.YR, s.X)
 
 	// grad of :55 layer_norm_nobias x -> y weight=weight eps=norm_eps

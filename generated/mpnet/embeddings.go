@@ -38,7 +38,7 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 
 	// :27 add w p -> e
 	// :28 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	e, nM, nR, n := kernels.AddLayerNorm84d554(r, w_, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	e, nM, nR, n := kernels.AddLayerNormDfb8cf(r, w_, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	s.E = e
 	s.NM = nM
 	s.NR = nR
@@ -70,7 +70,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 
 	// :27 add w p -> e
 	// :28 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	n := kernels.AddLayerNorm970c8e(r, w_, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.AddLayerNormF69f27(r, w_, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(w_, p)
 
 	// :29 dropout n -> y p=hidden_dropout_prob

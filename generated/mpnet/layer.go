@@ -33,7 +33,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :35 add x a -> xa
 	// :36 layer_norm xa -> x1 weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -44,7 +44,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :38 add x1 f -> xf
 	// :39 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -65,7 +65,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, bias 
 
 	// :35 add x a -> xa
 	// :36 layer_norm xa -> x1 weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps
-	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
+	x1 := kernels.AddLayerNormF69f27(r, x, a, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :37 @mlp x1 -> f
@@ -73,7 +73,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, bias 
 
 	// :38 add x1 f -> xf
 	// :39 layer_norm xf -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, x1, f, w.LayerNorm2.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(x1, f)
 	return y
 }

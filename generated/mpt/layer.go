@@ -57,7 +57,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :49 add d x -> x1
 	// :50 layer_norm_nobias x1 -> h1 weight=norm_2.weight eps=layer_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNormNobiasB26f33(r, d, x, w.Norm2.Value, float32(m.LayerNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormNobias6022e0(r, d, x, w.Norm2.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -82,7 +82,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/mpt.toml:43 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, slopes gpu.Tensor) gpu.Tensor {
 	// :46 layer_norm_nobias x -> h weight=norm_1.weight eps=layer_norm_eps
-	h := kernels.LayerNormNobiasEdad0e(r, x, w.Norm.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNormNobiasC26dd7(r, x, w.Norm.Value, float32(m.LayerNormEps))
 
 	// :47 @attention h slopes -> a prefix=attn.
 	a := m.attentionStep(r, b, w.Attn, &st.Attn, h, slopes)
@@ -94,7 +94,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :49 add d x -> x1
 	// :50 layer_norm_nobias x1 -> h1 weight=norm_2.weight eps=layer_norm_eps
-	x1, h1 := kernels.AddLayerNormNobias0d2bf5(r, d, x, w.Norm2.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddLayerNormNobias6c9243(r, d, x, w.Norm2.Value, float32(m.LayerNormEps))
 	r.Free(d)
 
 	// :51 @mlp h1 -> f prefix=ffn.

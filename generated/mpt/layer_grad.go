@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.Ffn, &s.Ffn, dy)
 
 	// grad of :50 layer_norm_nobias x1 -> h1 weight=norm_2.weight eps=layer_norm_eps
-	dNorm2Weight, dx12 := kernels.LayerNormNobiasGradAdd618bcd(r, dh1, s.H1M, s.H1R, w.Norm2.Value, s.X1, dy)
+	dNorm2Weight, dx12 := kernels.LayerNormNobiasGradAdd922699(r, dh1, s.H1M, s.H1R, w.Norm2.Value, s.X1, dy)
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :50 layer_norm_nobias x1 -> h1 weight=norm_2.weight eps=layer_norm_eps
@@ -35,7 +35,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :46 layer_norm_nobias x -> h weight=norm_1.weight eps=layer_norm_eps
-	dNorm1Weight, dx2 := kernels.LayerNormNobiasGradAdd618bcd(r, dh, s.HM, s.HR, w.Norm.Value, s.X, dx12)
+	dNorm1Weight, dx2 := kernels.LayerNormNobiasGradAdd922699(r, dh, s.HM, s.HR, w.Norm.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :46 layer_norm_nobias x -> h weight=norm_1.weight eps=layer_norm_eps

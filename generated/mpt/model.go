@@ -88,7 +88,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, slopes)
 
 	// :36 layer_norm_nobias xn -> h weight=transformer.norm_f.weight eps=layer_norm_eps
-	h := kernels.LayerNormNobiasEdad0e(r, xn, w.NormF.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNormNobiasC26dd7(r, xn, w.NormF.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

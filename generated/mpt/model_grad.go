@@ -15,7 +15,7 @@ import (
 // Spec: specs/mpt.toml:30 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :36 layer_norm_nobias xn -> h weight=transformer.norm_f.weight eps=layer_norm_eps
-	dxn, dTransformerNormFWeight := kernels.LayerNormNobiasGradF5e055(r, dh, s.HM, s.HR, w.NormF.Value, s.Xn)
+	dxn, dTransformerNormFWeight := kernels.LayerNormNobiasGrad2e3f67(r, dh, s.HM, s.HR, w.NormF.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :36 layer_norm_nobias xn -> h weight=transformer.norm_f.weight eps=layer_norm_eps

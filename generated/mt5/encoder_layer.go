@@ -52,7 +52,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/t5.toml:59 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, x, bias gpu.Tensor) gpu.Tensor {
 	// :62 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :63 @encoder_attention h bias -> a prefix=layer.0.SelfAttention.
 	a := m.encoderAttentionStep(r, b, w.EncoderAttention, h, bias)

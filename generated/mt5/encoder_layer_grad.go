@@ -23,7 +23,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dh, dbias := m.encoderAttentionGrad(r, b, w.EncoderAttention, &s.EncoderAttention, dx1)
 
 	// grad of :62 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	dLayer0LayerNormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.LayerNorm.Value, s.X, dx1)
+	dLayer0LayerNormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.LayerNorm.Value, s.X, dx1)
 	r.Free(dh, s.HR, s.X, dx1)
 
 	// grad of :62 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps

@@ -33,7 +33,7 @@ func (m *Model) input(r *nn.Recorder, b *nn.Batch, w *InputWeights, s *InputSave
 
 	// :78 add w p -> x
 	// :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
-	x, nM, nR, n := kernels.AddLayerNorm84d554(r, w_, p, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
+	x, nM, nR, n := kernels.AddLayerNormDfb8cf(r, w_, p, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
 	s.X = x
 	s.NM = nM
 	s.NR = nR
@@ -62,7 +62,7 @@ func (m *Model) inputStep(r *nn.Recorder, b *nn.Batch, w *InputWeights, w_ gpu.T
 
 	// :78 add w p -> x
 	// :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
-	n := kernels.AddLayerNorm970c8e(r, w_, p, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
+	n := kernels.AddLayerNormF69f27(r, w_, p, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
 	r.Free(p)
 
 	// :80 dropout n -> y p=dropout

@@ -20,7 +20,7 @@ func (m *Model) inputGrad(r *nn.Recorder, b *nn.Batch, w *InputWeights, s *Input
 	r.Free(s.YMask)
 
 	// grad of :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5
-	dx, dLayernormEmbeddingWeight, dLayernormEmbeddingBias := kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayernormEmbedding.Value, s.X)
+	dx, dLayernormEmbeddingWeight, dLayernormEmbeddingBias := kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.LayernormEmbedding.Value, s.X)
 	r.Free(dn, s.NM, s.NR, s.X)
 
 	// grad of :79 layer_norm x -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5

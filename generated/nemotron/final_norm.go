@@ -38,6 +38,6 @@ func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *F
 // Spec: specs/nemotron.toml:15 [fn.final_norm].
 func (m *Model) finalNormStep(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, x gpu.Tensor) gpu.Tensor {
 	// :18 layer_norm_offset x -> h weight=norm.weight bias=norm.bias eps=layer_norm_eps
-	h := kernels.LayerNormOffset1919fb(r, x, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNormOffset35154f(r, x, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
 	return h
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/nemotron.toml:15 [fn.final_norm].
 func (m *Model) finalNormGrad(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, dh gpu.Tensor) gpu.Tensor {
 	// grad of :18 layer_norm_offset x -> h weight=norm.weight bias=norm.bias eps=layer_norm_eps
-	dx, dNormWeight, dNormBias := kernels.LayerNormOffsetGrad79ba3e(r, dh, s.HM, s.HR, w.Norm.Value, s.X)
+	dx, dNormWeight, dNormBias := kernels.LayerNormOffsetGradB00453(r, dh, s.HM, s.HR, w.Norm.Value, s.X)
 	r.Free(s.HM, s.HR, s.X)
 
 	// grad of :18 layer_norm_offset x -> h weight=norm.weight bias=norm.bias eps=layer_norm_eps

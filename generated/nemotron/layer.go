@@ -51,7 +51,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :25 add x a -> x1
 	// :26 layer_norm_offset x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNormOffset7632b2(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormOffset5caa58(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -76,7 +76,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/nemotron.toml:20 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :23 layer_norm_offset x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormOffset1919fb(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNormOffset35154f(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.LayerNormEps))
 
 	// :24 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -84,7 +84,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :25 add x a -> x1
 	// :26 layer_norm_offset x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	x1, h1 := kernels.AddLayerNormOffset8aae6c(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddLayerNormOffsetBe04dd(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :27 @mlp h1 -> f prefix=mlp.

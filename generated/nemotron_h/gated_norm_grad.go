@@ -17,7 +17,7 @@ import (
 // Spec: specs/nemotron_h.toml:122 [fn.gated_norm].
 func (m *Model) gatedNormGrad(r *nn.Recorder, b *nn.Batch, w *GatedNormWeights, s *GatedNormSaved, dy gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// grad of :129 gain n1 -> y weight=norm.weight
-	dn1, dNormWeight := kernels.GainGrad4201ce(r, dy, w.Norm.Value, s.N1)
+	dn1, dNormWeight := kernels.GainGradFfa04c(r, dy, w.Norm.Value, s.N1)
 	r.Free(s.N1)
 
 	// grad of :129 gain n1 -> y weight=norm.weight

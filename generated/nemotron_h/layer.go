@@ -99,7 +99,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/nemotron_h.toml:53 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, m_ gpu.Tensor) gpu.Tensor {
 	// :56 rms_norm x -> h weight=norm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.Norm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.Norm.Value, float32(m.RMSNormEps))
 
 	// :57 @mixer h m -> a1 prefix=mixer. if=mixes
 	var a1 gpu.Tensor

@@ -59,7 +59,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :42 add x a -> x1
 	// :43 layer_norm x1 -> n1 weight=cross_attention_layer_norm.weight bias=cross_attention_layer_norm.bias eps=1e-5
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.CrossAttentionLayerNorm.Value, w.CrossAttentionLayerNormBias.Value, 1e-5)
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.CrossAttentionLayerNorm.Value, w.CrossAttentionLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -71,7 +71,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :45 add x1 c -> x2
 	// :46 layer_norm x2 -> n2 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
-	x2, n2M, n2R, n2 := kernels.AddLayerNorm84d554(r, x1, c_, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
+	x2, n2M, n2R, n2 := kernels.AddLayerNormDfb8cf(r, x1, c_, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
 	s.X2 = x2
 	s.N2M = n2M
 	s.N2R = n2R
@@ -106,7 +106,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/nllb-moe.toml:37 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, i int, x, e gpu.Tensor) gpu.Tensor {
 	// :40 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	n := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	n := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :41 @decoder_attention n -> a prefix=self_attn.
 	a := m.decoderAttentionStep(r, b, w.SelfAttn, &st.SelfAttn, n)
@@ -114,7 +114,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :42 add x a -> x1
 	// :43 layer_norm x1 -> n1 weight=cross_attention_layer_norm.weight bias=cross_attention_layer_norm.bias eps=1e-5
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.CrossAttentionLayerNorm.Value, w.CrossAttentionLayerNormBias.Value, 1e-5)
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.CrossAttentionLayerNorm.Value, w.CrossAttentionLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :44 @cross_attention n1 e -> c prefix=cross_attention.
@@ -123,7 +123,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :45 add x1 c -> x2
 	// :46 layer_norm x2 -> n2 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
-	x2, n2 := kernels.AddLayerNormB2394d(r, x1, c_, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
+	x2, n2 := kernels.AddLayerNorm6f0cf4(r, x1, c_, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
 	r.Free(x1, c_)
 
 	// :47 @decoder_sparse_mlp n2 -> f prefix=ffn. if=decoder_sparse else=@decoder_mlp

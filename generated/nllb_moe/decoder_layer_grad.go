@@ -30,7 +30,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(df)
 
 	// grad of :46 layer_norm x2 -> n2 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
-	dFfLayerNormWeight, dFfLayerNormBias, dx22 := kernels.LayerNormGradAddD06dfa(r, dn2, s.N2M, s.N2R, w.FfLayerNorm.Value, s.X2, dy)
+	dFfLayerNormWeight, dFfLayerNormBias, dx22 := kernels.LayerNormGradAddA05285(r, dn2, s.N2M, s.N2R, w.FfLayerNorm.Value, s.X2, dy)
 	r.Free(dn2, s.N2M, s.N2R, s.X2)
 
 	// grad of :46 layer_norm x2 -> n2 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
@@ -45,7 +45,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dn1, de := m.crossAttentionGrad(r, b, w.CrossAttention, &s.CrossAttention, dx22)
 
 	// grad of :43 layer_norm x1 -> n1 weight=cross_attention_layer_norm.weight bias=cross_attention_layer_norm.bias eps=1e-5
-	dCrossAttentionLayerNormWeight, dCrossAttentionLayerNormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.CrossAttentionLayerNorm.Value, s.X1, dx22)
+	dCrossAttentionLayerNormWeight, dCrossAttentionLayerNormBias, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.CrossAttentionLayerNorm.Value, s.X1, dx22)
 	r.Free(dn1, s.N1M, s.N1R, s.X1, dx22)
 
 	// grad of :43 layer_norm x1 -> n1 weight=cross_attention_layer_norm.weight bias=cross_attention_layer_norm.bias eps=1e-5
@@ -60,7 +60,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dn := m.decoderAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :40 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx3 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
+	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx3 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :40 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -41,7 +41,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :31 add x a -> x1
 	// :32 layer_norm x1 -> n1 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -75,7 +75,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/nllb-moe.toml:26 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, i int, x gpu.Tensor) gpu.Tensor {
 	// :29 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	n := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	n := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :30 @encoder_attention n -> a prefix=self_attn.
 	a := m.encoderAttentionStep(r, b, w.SelfAttn, n)
@@ -83,7 +83,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :31 add x a -> x1
 	// :32 layer_norm x1 -> n1 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.FfLayerNorm.Value, w.FfLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :33 @sparse_mlp n1 -> f prefix=ffn. if=encoder_sparse else=@mlp

@@ -29,7 +29,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(df)
 
 	// grad of :32 layer_norm x1 -> n1 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
-	dFfLayerNormWeight, dFfLayerNormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.FfLayerNorm.Value, s.X1, dy)
+	dFfLayerNormWeight, dFfLayerNormBias, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.FfLayerNorm.Value, s.X1, dy)
 	r.Free(dn1, s.N1M, s.N1R, s.X1)
 
 	// grad of :32 layer_norm x1 -> n1 weight=ff_layer_norm.weight bias=ff_layer_norm.bias eps=1e-5
@@ -44,7 +44,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dn := m.encoderAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :29 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
+	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :29 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -40,7 +40,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :39 add x ad -> xa
 	// :40 layer_norm xa -> x1 weight=norm1.weight bias=norm1.bias eps=layer_norm_eps
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, ad, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, ad, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -56,7 +56,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :43 add x1 fd -> xf
 	// :44 layer_norm xf -> y weight=norm2.weight bias=norm2.bias eps=layer_norm_eps
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, fd, w.Norm2.Value, w.NormBias2.Value, float32(m.LayerNormEps))
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, fd, w.Norm2.Value, w.NormBias2.Value, float32(m.LayerNormEps))
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -81,7 +81,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cs gp
 
 	// :39 add x ad -> xa
 	// :40 layer_norm xa -> x1 weight=norm1.weight bias=norm1.bias eps=layer_norm_eps
-	x1 := kernels.AddLayerNorm970c8e(r, x, ad, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
+	x1 := kernels.AddLayerNormF69f27(r, x, ad, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
 	r.Free(ad)
 
 	// :41 @mlp x1 -> f prefix=mlp.
@@ -93,7 +93,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x, cs gp
 
 	// :43 add x1 fd -> xf
 	// :44 layer_norm xf -> y weight=norm2.weight bias=norm2.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, x1, fd, w.Norm2.Value, w.NormBias2.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, x1, fd, w.Norm2.Value, w.NormBias2.Value, float32(m.LayerNormEps))
 	r.Free(x1, fd)
 	return y
 }

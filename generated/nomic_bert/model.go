@@ -39,7 +39,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 
 	// :28 add w t -> e
 	// :29 layer_norm e -> n weight=emb_ln.weight bias=emb_ln.bias eps=layer_norm_eps
-	e, nM, nR, n := kernels.AddLayerNorm84d554(r, w_, t, w.EmbLN.Value, w.EmbLNBias.Value, float32(m.LayerNormEps))
+	e, nM, nR, n := kernels.AddLayerNormDfb8cf(r, w_, t, w.EmbLN.Value, w.EmbLNBias.Value, float32(m.LayerNormEps))
 	s.E = e
 	s.NM = nM
 	s.NR = nR
@@ -85,7 +85,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 
 	// :28 add w t -> e
 	// :29 layer_norm e -> n weight=emb_ln.weight bias=emb_ln.bias eps=layer_norm_eps
-	n := kernels.AddLayerNorm970c8e(r, w_, t, w.EmbLN.Value, w.EmbLNBias.Value, float32(m.LayerNormEps))
+	n := kernels.AddLayerNormF69f27(r, w_, t, w.EmbLN.Value, w.EmbLNBias.Value, float32(m.LayerNormEps))
 	r.Free(w_, t)
 
 	// :30 dropout n -> x0 p=hidden_dropout_prob

@@ -43,7 +43,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :13 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :14 add x an -> x1
-	anR, x1 := kernels.RMSNormAddCea496(r, a, w.PostAttentionLayernorm.Value, x, float32(m.RMSNormEps))
+	anR, x1 := kernels.RMSNormAdd8b0dfa(r, a, w.PostAttentionLayernorm.Value, x, float32(m.RMSNormEps))
 	s.AnR = anR
 
 	// :15 @mlp x1 -> f prefix=mlp.
@@ -52,7 +52,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :16 rms_norm f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
 	// :17 add x1 fn -> y
-	fnR, y := kernels.RMSNormAddCea496(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
+	fnR, y := kernels.RMSNormAdd8b0dfa(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
 	s.FnR = fnR
 	r.Free(x1)
 	return y
@@ -71,7 +71,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :13 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
 	// :14 add x an -> x1
-	x1 := kernels.RMSNormAddD3807f(r, a, w.PostAttentionLayernorm.Value, x, float32(m.RMSNormEps))
+	x1 := kernels.RMSNormAdd5032b1(r, a, w.PostAttentionLayernorm.Value, x, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :15 @mlp x1 -> f prefix=mlp.
@@ -79,7 +79,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :16 rms_norm f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
 	// :17 add x1 fn -> y
-	y := kernels.RMSNormAddD3807f(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
+	y := kernels.RMSNormAdd5032b1(r, f, w.PostFeedforwardLayernorm.Value, x1, float32(m.RMSNormEps))
 	r.Free(f, x1)
 	return y
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/olmo2.toml:9 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, i int, dy gpu.Tensor) gpu.Tensor {
 	// grad of :16 rms_norm f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	df, dPostFeedforwardLayernormWeight := kernels.RMSNormGrad263578(r, dy, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
+	df, dPostFeedforwardLayernormWeight := kernels.RMSNormGrad44277a(r, dy, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
 	r.Free(s.FnR, s.F)
 
 	// grad of :16 rms_norm f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
@@ -28,7 +28,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :13 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps
-	dx12, da, dPostAttentionLayernormWeight := kernels.AddRMSNormGrad029a71(r, dy, dx1, s.AnR, w.PostAttentionLayernorm.Value, s.A)
+	dx12, da, dPostAttentionLayernormWeight := kernels.AddRMSNormGradE9c83d(r, dy, dx1, s.AnR, w.PostAttentionLayernorm.Value, s.A)
 	r.Free(dx1, s.AnR, s.A)
 
 	// grad of :13 rms_norm a -> an weight=post_attention_layernorm.weight eps=rms_norm_eps

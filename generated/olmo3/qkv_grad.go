@@ -24,7 +24,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	dq1 := r.Reshape(dq, nn.ReshapeAttrs{Like: []int{b.B, b.T, m.HeadDim * m.NumAttentionHeads}})
 
 	// grad of :26 rms_norm k0 -> k1 weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormGrad263578(r, dk1, s.K1R, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormGrad44277a(r, dk1, s.K1R, w.KNorm.Value, s.K0)
 	r.Free(dk1, s.K1R, s.K0)
 
 	// grad of :26 rms_norm k0 -> k1 weight=k_norm.weight eps=rms_norm_eps
@@ -32,7 +32,7 @@ func (m *Model) qkvGrad(r *nn.Recorder, b *nn.Batch, w *QKVWeights, s *QKVSaved,
 	r.Free(dKNormWeight)
 
 	// grad of :25 rms_norm q0 -> q1 weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormGrad263578(r, dq1, s.Q1R, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormGrad44277a(r, dq1, s.Q1R, w.QNorm.Value, s.Q0)
 	r.Free(dq1, s.Q1R, s.Q0)
 
 	// grad of :25 rms_norm q0 -> q1 weight=q_norm.weight eps=rms_norm_eps

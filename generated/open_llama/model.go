@@ -89,7 +89,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :22 layer_norm e -> x0 weight=model.embed_layer_norm.weight bias=model.embed_layer_norm.bias eps=embedding_norm_eps if=use_stable_embedding
 	var x0 gpu.Tensor
 	if m.UseStableEmbedding {
-		x0 = kernels.LayerNormE8fcc7(r, e, w.EmbedLayerNorm.Value, w.ModelEmbedLayerNormBias.Value, float32(m.EmbeddingNormEps()))
+		x0 = kernels.LayerNorm07dee0(r, e, w.EmbedLayerNorm.Value, w.ModelEmbedLayerNormBias.Value, float32(m.EmbeddingNormEps()))
 	} else {
 		x0 = r.Retain(e)
 	}
@@ -109,7 +109,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :25 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, xn, w.Norm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/open-llama.toml:18 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :25 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
-	dxn, dModelNormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.Norm.Value, s.Xn)
+	dxn, dModelNormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HR, s.Xn)
 
 	// grad of :25 rms_norm xn -> h weight=model.norm.weight eps=rms_norm_eps
@@ -35,7 +35,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :22 layer_norm e -> x0 weight=model.embed_layer_norm.weight bias=model.embed_layer_norm.bias eps=embedding_norm_eps if=use_stable_embedding
 	var de, dModelEmbedLayerNormWeight, dModelEmbedLayerNormBias gpu.Tensor
 	if m.UseStableEmbedding {
-		de, dModelEmbedLayerNormWeight, dModelEmbedLayerNormBias = kernels.LayerNormGrad821544(r, dx0, s.X0M, s.X0R, w.EmbedLayerNorm.Value, s.E)
+		de, dModelEmbedLayerNormWeight, dModelEmbedLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dx0, s.X0M, s.X0R, w.EmbedLayerNorm.Value, s.E)
 	} else {
 		de = r.Retain(dx0)
 	}

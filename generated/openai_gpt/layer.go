@@ -43,7 +43,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :33 add x a -> xa
 	// :34 layer_norm xa -> n weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	xa, nM, nR, n := kernels.AddLayerNorm84d554(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
+	xa, nM, nR, n := kernels.AddLayerNormDfb8cf(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
 	s.Xa = xa
 	s.NM = nM
 	s.NR = nR
@@ -54,7 +54,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :36 add n f -> nf
 	// :37 layer_norm nf -> y weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
-	nf, yM, yR, y := kernels.AddLayerNorm84d554(r, n, f, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
+	nf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, n, f, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
 	s.Nf = nf
 	s.YM = yM
 	s.YR = yR
@@ -74,7 +74,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :33 add x a -> xa
 	// :34 layer_norm xa -> n weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	n := kernels.AddLayerNorm970c8e(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
+	n := kernels.AddLayerNormF69f27(r, x, a, w.LN.Value, w.LNBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :35 @mlp n -> f prefix=mlp.
@@ -82,7 +82,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :36 add n f -> nf
 	// :37 layer_norm nf -> y weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
-	y := kernels.AddLayerNorm970c8e(r, n, f, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
+	y := kernels.AddLayerNormF69f27(r, n, f, w.LN2.Value, w.LNBias2.Value, float32(m.LayerNormEps))
 	r.Free(n, f)
 	return y
 }

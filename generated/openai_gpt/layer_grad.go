@@ -16,7 +16,7 @@ import (
 // Spec: specs/openai-gpt.toml:29 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :37 layer_norm nf -> y weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
-	dnf, dLN2Weight, dLN2Bias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LN2.Value, s.Nf)
+	dnf, dLN2Weight, dLN2Bias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.LN2.Value, s.Nf)
 	r.Free(s.YM, s.YR, s.Nf)
 
 	// grad of :37 layer_norm nf -> y weight=ln_2.weight bias=ln_2.bias eps=layer_norm_eps
@@ -31,7 +31,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dn := m.mlpGrad(r, b, w.MLP, &s.MLP, dnf)
 
 	// grad of :34 layer_norm xa -> n weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps
-	dxa, dLN1Weight, dLN1Bias := kernels.AddLayerNormGradD5b9e7(r, dnf, dn, s.NM, s.NR, w.LN.Value, s.Xa)
+	dxa, dLN1Weight, dLN1Bias := kernels.AddLayerNormGradAda563(r, dnf, dn, s.NM, s.NR, w.LN.Value, s.Xa)
 	r.Free(dnf, dn, s.NM, s.NR, s.Xa)
 
 	// grad of :34 layer_norm xa -> n weight=ln_1.weight bias=ln_1.bias eps=layer_norm_eps

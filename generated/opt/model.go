@@ -143,7 +143,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :35 layer_norm xn -> h weight=model.decoder.final_layer_norm.weight bias=model.decoder.final_layer_norm.bias eps=1e-5 if=final_norm
 	var h gpu.Tensor
 	if m.FinalNorm() {
-		h = kernels.LayerNormE8fcc7(r, xn, w.FinalLayerNorm.Value, w.ModelDecoderFinalLayerNormBias.Value, 1e-5)
+		h = kernels.LayerNorm07dee0(r, xn, w.FinalLayerNorm.Value, w.ModelDecoderFinalLayerNormBias.Value, 1e-5)
 	} else {
 		h = r.Retain(xn)
 	}

@@ -17,7 +17,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :35 layer_norm xn -> h weight=model.decoder.final_layer_norm.weight bias=model.decoder.final_layer_norm.bias eps=1e-5 if=final_norm
 	var dxn, dModelDecoderFinalLayerNormWeight, dModelDecoderFinalLayerNormBias gpu.Tensor
 	if m.FinalNorm() {
-		dxn, dModelDecoderFinalLayerNormWeight, dModelDecoderFinalLayerNormBias = kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.FinalLayerNorm.Value, s.Xn)
+		dxn, dModelDecoderFinalLayerNormWeight, dModelDecoderFinalLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.FinalLayerNorm.Value, s.Xn)
 	} else {
 		dxn = r.Retain(dh)
 	}

@@ -50,7 +50,7 @@ func (m *Model) preLayer(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, s *Pre
 
 	// :69 add x a -> x1
 	// :70 layer_norm x1 -> h1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -74,7 +74,7 @@ func (m *Model) preLayer(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, s *Pre
 // Spec: specs/opt.toml:64 [fn.pre_layer].
 func (m *Model) preLayerStep(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, st *PreLayerState, x gpu.Tensor) gpu.Tensor {
 	// :67 layer_norm x -> h weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	h := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	h := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :68 @attention h -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h)
@@ -82,7 +82,7 @@ func (m *Model) preLayerStep(r *nn.Recorder, b *nn.Batch, w *PreLayerWeights, st
 
 	// :69 add x a -> x1
 	// :70 layer_norm x1 -> h1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, h1 := kernels.AddLayerNormB2394d(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :71 @mlp h1 -> f

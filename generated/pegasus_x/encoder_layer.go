@@ -54,7 +54,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :59 add x a -> x1
 	// :61 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -62,7 +62,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :60 add g ga -> g1
 	// :64 layer_norm g1 -> m1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	g1, m1M, m1R, m1 := kernels.AddLayerNorm84d554(r, g_, ga, w.FinalLayerNorm2.Value, w.FinalLayerNormBias2.Value, 1e-5)
+	g1, m1M, m1R, m1 := kernels.AddLayerNormDfb8cf(r, g_, ga, w.FinalLayerNorm2.Value, w.FinalLayerNormBias2.Value, 1e-5)
 	s.G1 = g1
 	s.M1M = m1M
 	s.M1R = m1R
@@ -96,10 +96,10 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/pegasus_x.toml:53 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, i int, x, g_ gpu.Tensor) (gpu.Tensor, gpu.Tensor) {
 	// :56 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	n := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	n := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 
 	// :57 layer_norm g -> gn weight=global_self_attn_layer_norm.weight bias=global_self_attn_layer_norm.bias eps=1e-5
-	gn := kernels.LayerNormE8fcc7(r, g_, w.GlobalSelfAttnLayerNorm.Value, w.GlobalSelfAttnLayerNormBias.Value, 1e-5)
+	gn := kernels.LayerNorm07dee0(r, g_, w.GlobalSelfAttnLayerNorm.Value, w.GlobalSelfAttnLayerNormBias.Value, 1e-5)
 
 	// :58 @both_attention n gn -> a ga prefix=self_attn.
 	a, ga := m.bothAttentionStep(r, b, w.SelfAttn, i, n, gn)
@@ -107,12 +107,12 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :59 add x a -> x1
 	// :61 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :60 add g ga -> g1
 	// :64 layer_norm g1 -> m1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	g1, m1 := kernels.AddLayerNormB2394d(r, g_, ga, w.FinalLayerNorm2.Value, w.FinalLayerNormBias2.Value, 1e-5)
+	g1, m1 := kernels.AddLayerNorm6f0cf4(r, g_, ga, w.FinalLayerNorm2.Value, w.FinalLayerNormBias2.Value, 1e-5)
 	r.Free(ga)
 
 	// :62 @mlp n1 -> f

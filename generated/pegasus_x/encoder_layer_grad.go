@@ -21,7 +21,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dm1 := m.globalMLPGrad(r, b, w.GlobalMLP, &s.GlobalMLP, dgy)
 
 	// grad of :64 layer_norm g1 -> m1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dFinalLayerNormWeight, dFinalLayerNormBias, dg12 := kernels.LayerNormGradAddD06dfa(r, dm1, s.M1M, s.M1R, w.FinalLayerNorm2.Value, s.G1, dgy)
+	dFinalLayerNormWeight, dFinalLayerNormBias, dg12 := kernels.LayerNormGradAddA05285(r, dm1, s.M1M, s.M1R, w.FinalLayerNorm2.Value, s.G1, dgy)
 	r.Free(dm1, s.M1M, s.M1R, s.G1)
 
 	// grad of :64 layer_norm g1 -> m1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -36,7 +36,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dn1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :61 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dFinalLayerNormWeight2, dFinalLayerNormBias2, dx12 := kernels.LayerNormGradAddD06dfa(r, dn1, s.N1M, s.N1R, w.FinalLayerNorm.Value, s.X1, dy)
+	dFinalLayerNormWeight2, dFinalLayerNormBias2, dx12 := kernels.LayerNormGradAddA05285(r, dn1, s.N1M, s.N1R, w.FinalLayerNorm.Value, s.X1, dy)
 	r.Free(dn1, s.N1M, s.N1R, s.X1)
 
 	// grad of :61 layer_norm x1 -> n1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -51,7 +51,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dn, dgn := m.bothAttentionGrad(r, b, w.SelfAttn, &s.SelfAttn, i, dx12, dg12)
 
 	// grad of :57 layer_norm g -> gn weight=global_self_attn_layer_norm.weight bias=global_self_attn_layer_norm.bias eps=1e-5
-	dGlobalSelfAttnLayerNormWeight, dGlobalSelfAttnLayerNormBias, dg2 := kernels.LayerNormGradAddD06dfa(r, dgn, s.GnM, s.GnR, w.GlobalSelfAttnLayerNorm.Value, s.G, dg12)
+	dGlobalSelfAttnLayerNormWeight, dGlobalSelfAttnLayerNormBias, dg2 := kernels.LayerNormGradAddA05285(r, dgn, s.GnM, s.GnR, w.GlobalSelfAttnLayerNorm.Value, s.G, dg12)
 	r.Free(dgn, s.GnM, s.GnR, s.G, dg12)
 
 	// grad of :57 layer_norm g -> gn weight=global_self_attn_layer_norm.weight bias=global_self_attn_layer_norm.bias eps=1e-5
@@ -63,7 +63,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(dGlobalSelfAttnLayerNormBias)
 
 	// grad of :56 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
+	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddA05285(r, dn, s.NM, s.NR, w.SelfAttnLayerNorm.Value, s.X, dx12)
 	r.Free(dn, s.NM, s.NR, s.X, dx12)
 
 	// grad of :56 layer_norm x -> n weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -121,7 +121,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	// :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var q gpu.Tensor
 	if m.QkLayernorm {
-		q = kernels.LayerNormE8fcc7(r, q0, w.QLayernorm.Value, w.QLayernormBias.Value, float32(m.LayerNormEps))
+		q = kernels.LayerNorm07dee0(r, q0, w.QLayernorm.Value, w.QLayernormBias.Value, float32(m.LayerNormEps))
 	} else {
 		q = r.Retain(q0)
 	}
@@ -130,7 +130,7 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	// :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var k gpu.Tensor
 	if m.QkLayernorm {
-		k = kernels.LayerNormE8fcc7(r, k0, w.KLayernorm.Value, w.KLayernormBias.Value, float32(m.LayerNormEps))
+		k = kernels.LayerNorm07dee0(r, k0, w.KLayernorm.Value, w.KLayernormBias.Value, float32(m.LayerNormEps))
 	} else {
 		k = r.Retain(k0)
 	}

@@ -29,7 +29,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	// grad of :38 layer_norm k0 -> k weight=k_layernorm.weight bias=k_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var dk0, dKLayernormWeight, dKLayernormBias gpu.Tensor
 	if m.QkLayernorm {
-		dk0, dKLayernormWeight, dKLayernormBias = kernels.LayerNormGrad821544(r, dk, s.KM, s.KR, w.KLayernorm.Value, s.K0)
+		dk0, dKLayernormWeight, dKLayernormBias = kernels.LayerNormGrad6e5c8f(r, dk, s.KM, s.KR, w.KLayernorm.Value, s.K0)
 	} else {
 		dk0 = r.Retain(dk)
 	}
@@ -50,7 +50,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	// grad of :37 layer_norm q0 -> q weight=q_layernorm.weight bias=q_layernorm.bias eps=layer_norm_eps if=qk_layernorm
 	var dq0, dQLayernormWeight, dQLayernormBias gpu.Tensor
 	if m.QkLayernorm {
-		dq0, dQLayernormWeight, dQLayernormBias = kernels.LayerNormGrad821544(r, dq, s.QM, s.QR, w.QLayernorm.Value, s.Q0)
+		dq0, dQLayernormWeight, dQLayernormBias = kernels.LayerNormGrad6e5c8f(r, dq, s.QM, s.QR, w.QLayernorm.Value, s.Q0)
 	} else {
 		dq0 = r.Retain(dq)
 	}

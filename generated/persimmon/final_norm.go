@@ -38,6 +38,6 @@ func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *F
 // Spec: specs/persimmon.toml:27 [fn.final_norm].
 func (m *Model) finalNormStep(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, x gpu.Tensor) gpu.Tensor {
 	// :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.FinalLayernorm.Value, w.FinalLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.FinalLayernorm.Value, w.FinalLayernormBias.Value, float32(m.LayerNormEps))
 	return h
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/persimmon.toml:27 [fn.final_norm].
 func (m *Model) finalNormGrad(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *FinalNormSaved, dh gpu.Tensor) gpu.Tensor {
 	// grad of :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps
-	dx, dFinalLayernormWeight, dFinalLayernormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.FinalLayernorm.Value, s.X)
+	dx, dFinalLayernormWeight, dFinalLayernormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.FinalLayernorm.Value, s.X)
 	r.Free(s.HM, s.HR, s.X)
 
 	// grad of :30 layer_norm x -> h weight=final_layernorm.weight bias=final_layernorm.bias eps=layer_norm_eps

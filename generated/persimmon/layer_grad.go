@@ -24,7 +24,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(df)
 
 	// grad of :34 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
+	dPostAttentionLayernormWeight, dPostAttentionLayernormBias, dx12 := kernels.LayerNormGradAddA05285(r, dh1, s.H1M, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :34 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
@@ -44,7 +44,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :30 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :30 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

@@ -32,7 +32,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :31 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.AddLayerNormGradAdd1b2470(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dy)
+	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.AddLayerNormGradAdd54a0c9(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dy)
 	r.Free(dh, dh2, s.HM, s.HR, s.X)
 
 	// grad of :31 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

@@ -55,7 +55,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :35 add x ad -> x1
 	// :36 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, ad, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, ad, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(ad)
@@ -84,7 +84,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/phi3.toml:29 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :32 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :33 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -96,7 +96,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :35 add x ad -> x1
 	// :36 rms_norm x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, ad, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, ad, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(ad)
 
 	// :37 @mlp h1 -> f prefix=mlp.

@@ -51,7 +51,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :41 add x a -> x1
 	// :42 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=rms_norm_eps
-	x1, h1M, h1R, h1 := kernels.AddLayerNorm84d554(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.RMSNormEps))
+	x1, h1M, h1R, h1 := kernels.AddLayerNormDfb8cf(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1M = h1M
 	s.H1R = h1R
@@ -76,7 +76,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/phimoe.toml:36 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, x, cs gpu.Tensor) gpu.Tensor {
 	// :39 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=rms_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.RMSNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.InputLayernorm.Value, w.InputLayernormBias.Value, float32(m.RMSNormEps))
 
 	// :40 @attention h cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h, cs)
@@ -84,7 +84,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :41 add x a -> x1
 	// :42 layer_norm x1 -> h1 weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=rms_norm_eps
-	x1, h1 := kernels.AddLayerNormB2394d(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :43 @moe h1 -> f prefix=block_sparse_moe.

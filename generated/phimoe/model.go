@@ -88,7 +88,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :29 layer_norm xn -> h weight=model.norm.weight bias=model.norm.bias eps=rms_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.Norm.Value, w.ModelNormBias.Value, float32(m.RMSNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.Norm.Value, w.ModelNormBias.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h
 }

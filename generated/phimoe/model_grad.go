@@ -15,7 +15,7 @@ import (
 // Spec: specs/phimoe.toml:23 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :29 layer_norm xn -> h weight=model.norm.weight bias=model.norm.bias eps=rms_norm_eps
-	dxn, dModelNormWeight, dModelNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
+	dxn, dModelNormWeight, dModelNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.Norm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :29 layer_norm xn -> h weight=model.norm.weight bias=model.norm.bias eps=rms_norm_eps

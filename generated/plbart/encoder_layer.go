@@ -32,7 +32,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :86 add x a -> xa
 	// :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -43,7 +43,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :89 add x1 f -> xf
 	// :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -63,7 +63,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :86 add x a -> xa
 	// :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	x1 := kernels.AddLayerNorm970c8e(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	x1 := kernels.AddLayerNormF69f27(r, x, a, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	r.Free(a)
 
 	// :88 @mlp x1 -> f
@@ -71,7 +71,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :89 add x1 f -> xf
 	// :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	y := kernels.AddLayerNorm970c8e(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	y := kernels.AddLayerNormF69f27(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(x1, f)
 	return y
 }

@@ -16,7 +16,7 @@ import (
 // Spec: specs/bart.toml:82 [fn.encoder_layer].
 func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, s *EncoderLayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dxf, dFinalLayerNormWeight, dFinalLayerNormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.FinalLayerNorm.Value, s.Xf)
+	dxf, dFinalLayerNormWeight, dFinalLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.FinalLayerNorm.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :90 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -31,7 +31,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dx1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dxf)
 
 	// grad of :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dxa, dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.SelfAttnLayerNorm.Value, s.Xa)
+	dxa, dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.SelfAttnLayerNorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :87 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -26,7 +26,7 @@ func (m *Model) deltaNetGrad(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, s 
 
 	// grad of :93 glu z n -> o fn="'silu'"
 	// grad of :92 rms_norm s -> n weight=norm.weight eps=rms_norm_eps
-	dz, ds, dNormWeight := kernels.GLUGradRMSNormGrad8e4a69(r, do, s.Z, s.N, s.NR, w.Norm.Value, s.S, "silu")
+	dz, ds, dNormWeight := kernels.GLUGradRMSNormGrad705c15(r, do, s.Z, s.N, s.NR, w.Norm.Value, s.S, "silu")
 	r.Free(do, s.Z, s.N, s.NR, s.S)
 
 	// grad of :92 rms_norm s -> n weight=norm.weight eps=rms_norm_eps
@@ -44,7 +44,7 @@ func (m *Model) deltaNetGrad(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, s 
 	// grad of :89 decay_rate dt -> g0 weight=A_log
 	// grad of :88 softplus a1 -> dt
 	// grad of :87 bias a -> a1 weight=dt_bias
-	dALog, da1, dDtBias := kernels.DecayRateGradSoftplusGradBiasGrad512b97(r, dg0, w.ALog.Value, s.G0, s.A1)
+	dALog, da1, dDtBias := kernels.DecayRateGradSoftplusGradBiasGradEacd40(r, dg0, w.ALog.Value, s.G0, s.A1)
 	r.Free(dg0, s.G0, s.A1)
 
 	// grad of :89 decay_rate dt -> g0 weight=A_log

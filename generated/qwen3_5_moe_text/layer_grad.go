@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :51 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
+	dPostAttentionLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddC36871(r, dh1, s.H1R, w.PostAttentionLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :51 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
@@ -44,7 +44,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da1)
 
 	// grad of :47 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddD669fe(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddC36871(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :47 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -92,7 +92,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs, m_)
 
 	// :42 rms_norm_offset xn -> h weight=model.norm.weight eps=rms_norm_eps
-	h := kernels.RMSNormOffset6a0a11(r, xn, w.Norm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNormOffset6f05c5(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 	return h
 }

@@ -136,11 +136,11 @@ func (m *Model) attentionStep(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :62 rms_norm_offset q0 -> q1 weight=q_norm.weight eps=rms_norm_eps
-	q1 := kernels.RMSNormOffset6a0a11(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q1 := kernels.RMSNormOffset6f05c5(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :63 rms_norm_offset k0 -> k1 weight=k_norm.weight eps=rms_norm_eps
-	k1 := kernels.RMSNormOffset6a0a11(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k1 := kernels.RMSNormOffset6f05c5(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 
 	// :64 rope q1 cs -> q

@@ -42,7 +42,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dq, s.Cs)
 
 	// grad of :63 rms_norm_offset k0 -> k1 weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dk1, s.K1R, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dk1, s.K1R, w.KNorm.Value, s.K0)
 	r.Free(dk1, s.K1R, s.K0)
 
 	// grad of :63 rms_norm_offset k0 -> k1 weight=k_norm.weight eps=rms_norm_eps
@@ -50,7 +50,7 @@ func (m *Model) attentionGrad(r *nn.Recorder, b *nn.Batch, w *AttentionWeights, 
 	r.Free(dKNormWeight)
 
 	// grad of :62 rms_norm_offset q0 -> q1 weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dq1, s.Q1R, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dq1, s.Q1R, w.QNorm.Value, s.Q0)
 	r.Free(dq1, s.Q1R, s.Q0)
 
 	// grad of :62 rms_norm_offset q0 -> q1 weight=q_norm.weight eps=rms_norm_eps

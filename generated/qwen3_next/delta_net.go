@@ -118,7 +118,7 @@ func (m *Model) deltaNet(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, s *Del
 
 	// :92 rms_norm s -> n weight=norm.weight eps=rms_norm_eps
 	// :93 glu z n -> o fn="'silu'"
-	nR, n, o := kernels.RMSNormGLU97a0f3(r, s_, w.Norm.Value, z, float32(m.RMSNormEps), "silu")
+	nR, n, o := kernels.RMSNormGLU93106b(r, s_, w.Norm.Value, z, float32(m.RMSNormEps), "silu")
 	s.NR = nR
 	s.N = n
 
@@ -196,7 +196,7 @@ func (m *Model) deltaNetStep(r *nn.Recorder, b *nn.Batch, w *DeltaNetWeights, st
 
 	// :92 rms_norm s -> n weight=norm.weight eps=rms_norm_eps
 	// :93 glu z n -> o fn="'silu'"
-	o := kernels.RMSNormGLUD16fa3(r, s_, w.Norm.Value, z, float32(m.RMSNormEps), "silu")
+	o := kernels.RMSNormGLU15da99(r, s_, w.Norm.Value, z, float32(m.RMSNormEps), "silu")
 	r.Free(s_, z)
 
 	// :94 reshape o -> o1 shape=B,T,value_size

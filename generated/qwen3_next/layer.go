@@ -70,7 +70,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :50 add x a -> x1
 	// :51 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormOffset3e76a8(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1R, h1 := kernels.AddRMSNormOffset3c3425(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -95,7 +95,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/qwen3_next.toml:44 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *LayerState, i int, x, cs, m_ gpu.Tensor) gpu.Tensor {
 	// :47 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNormOffset6a0a11(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNormOffset6f05c5(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :48 @delta_net h m -> a1 prefix=linear_attn. if=linear
 	var a1 gpu.Tensor
@@ -117,7 +117,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :50 add x a -> x1
 	// :51 rms_norm_offset x1 -> h1 weight=post_attention_layernorm.weight eps=rms_norm_eps
-	x1, h1 := kernels.AddRMSNormOffsetE168a1(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
+	x1, h1 := kernels.AddRMSNormOffset3ce2ba(r, x, a, w.PostAttentionLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :52 @mlp h1 -> f prefix=mlp.

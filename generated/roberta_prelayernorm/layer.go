@@ -39,7 +39,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :21 add x a -> x1
 	// :22 layer_norm x1 -> n1 weight=intermediate.LayerNorm.weight bias=intermediate.LayerNorm.bias eps=layer_norm_eps
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm2.Value, w.IntermediateLayerNormBias.Value, float32(m.LayerNormEps))
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LayerNorm2.Value, w.IntermediateLayerNormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -63,7 +63,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/roberta_prelayernorm.toml:16 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Tensor) gpu.Tensor {
 	// :19 layer_norm x -> n weight=attention.LayerNorm.weight bias=attention.LayerNorm.bias eps=layer_norm_eps
-	n := kernels.LayerNormE8fcc7(r, x, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.LayerNorm07dee0(r, x, w.LayerNorm.Value, w.AttentionLayerNormBias.Value, float32(m.LayerNormEps))
 
 	// :20 @attention n -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, n)
@@ -71,7 +71,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :21 add x a -> x1
 	// :22 layer_norm x1 -> n1 weight=intermediate.LayerNorm.weight bias=intermediate.LayerNorm.bias eps=layer_norm_eps
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.LayerNorm2.Value, w.IntermediateLayerNormBias.Value, float32(m.LayerNormEps))
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.LayerNorm2.Value, w.IntermediateLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :23 @mlp n1 -> f

@@ -15,7 +15,7 @@ import (
 // Spec: specs/roberta_prelayernorm.toml:8 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :14 layer_norm xn -> h weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	dxn, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
+	dxn, dLayerNormWeight, dLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :14 layer_norm xn -> h weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps

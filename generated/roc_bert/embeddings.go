@@ -57,7 +57,7 @@ func (m *Model) embeddings(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights, s 
 	// :24 add j t -> jt
 	// :27 add jt p -> e
 	// :28 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	e, nM, nR, n := kernels.AddLayerNorm297eab(r, j_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	e, nM, nR, n := kernels.AddLayerNorm697f1d(r, j_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	s.E = e
 	s.NM = nM
 	s.NR = nR
@@ -106,7 +106,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	// :24 add j t -> jt
 	// :27 add jt p -> e
 	// :28 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	n := kernels.AddLayerNormB739c4(r, j_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.AddLayerNormBb8af2(r, j_, t, p, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(j_, t, p)
 
 	// :29 dropout n -> y p=hidden_dropout_prob

@@ -50,7 +50,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :37 add pd x -> xa
 	// :38 layer_norm xa -> x1 weight=post_attention.layernorm.weight bias=post_attention.layernorm.bias eps=1e-12
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, pd, x, w.Layernorm.Value, w.PostAttentionLayernormBias.Value, 1e-12)
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, pd, x, w.Layernorm.Value, w.PostAttentionLayernormBias.Value, 1e-12)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -81,7 +81,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :45 add od x1 -> xf
 	// :46 layer_norm xf -> y weight=output.layernorm.weight bias=output.layernorm.bias eps=1e-12
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, od, x1, w.Layernorm2.Value, w.OutputLayernormBias.Value, 1e-12)
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, od, x1, w.Layernorm2.Value, w.OutputLayernormBias.Value, 1e-12)
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -113,7 +113,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :37 add pd x -> xa
 	// :38 layer_norm xa -> x1 weight=post_attention.layernorm.weight bias=post_attention.layernorm.bias eps=1e-12
-	x1 := kernels.AddLayerNorm970c8e(r, pd, x, w.Layernorm.Value, w.PostAttentionLayernormBias.Value, 1e-12)
+	x1 := kernels.AddLayerNormF69f27(r, pd, x, w.Layernorm.Value, w.PostAttentionLayernormBias.Value, 1e-12)
 	r.Free(pd)
 
 	// :39 group_linear x1 -> i0 weight=intermediate.conv1d.weight groups=intermediate_groups width=hidden_size/intermediate_groups out=intermediate_size
@@ -138,7 +138,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :45 add od x1 -> xf
 	// :46 layer_norm xf -> y weight=output.layernorm.weight bias=output.layernorm.bias eps=1e-12
-	y := kernels.AddLayerNorm970c8e(r, od, x1, w.Layernorm2.Value, w.OutputLayernormBias.Value, 1e-12)
+	y := kernels.AddLayerNormF69f27(r, od, x1, w.Layernorm2.Value, w.OutputLayernormBias.Value, 1e-12)
 	r.Free(od, x1)
 	return y
 }

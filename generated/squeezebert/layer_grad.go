@@ -16,7 +16,7 @@ import (
 // Spec: specs/squeezebert.toml:30 [fn.layer].
 func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSaved, dy gpu.Tensor) gpu.Tensor {
 	// grad of :46 layer_norm xf -> y weight=output.layernorm.weight bias=output.layernorm.bias eps=1e-12
-	dxf, dOutputLayernormWeight, dOutputLayernormBias := kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.Layernorm2.Value, s.Xf)
+	dxf, dOutputLayernormWeight, dOutputLayernormBias := kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.Layernorm2.Value, s.Xf)
 	r.Free(s.YM, s.YR, s.Xf)
 
 	// grad of :46 layer_norm xf -> y weight=output.layernorm.weight bias=output.layernorm.bias eps=1e-12
@@ -56,7 +56,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(s.X1, di1)
 
 	// grad of :38 layer_norm xa -> x1 weight=post_attention.layernorm.weight bias=post_attention.layernorm.bias eps=1e-12
-	dxa, dPostAttentionLayernormWeight, dPostAttentionLayernormBias := kernels.AddLayerNormGradD5b9e7(r, dxf, dx1, s.X1M, s.X1R, w.Layernorm.Value, s.Xa)
+	dxa, dPostAttentionLayernormWeight, dPostAttentionLayernormBias := kernels.AddLayerNormGradAda563(r, dxf, dx1, s.X1M, s.X1R, w.Layernorm.Value, s.Xa)
 	r.Free(dxf, dx1, s.X1M, s.X1R, s.Xa)
 
 	// grad of :38 layer_norm xa -> x1 weight=post_attention.layernorm.weight bias=post_attention.layernorm.bias eps=1e-12

@@ -38,6 +38,6 @@ func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *F
 // Spec: specs/base/layer_normed.toml:22 [fn.final_norm].
 func (m *Model) finalNormStep(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, x gpu.Tensor) gpu.Tensor {
 	// :25 layer_norm x -> h weight=norm.weight bias=norm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x, w.Norm.Value, w.NormBias.Value, float32(m.LayerNormEps))
 	return h
 }

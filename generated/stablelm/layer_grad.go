@@ -35,7 +35,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh2 := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, dx12)
 
 	// grad of :27 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps
-	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.AddLayerNormGradAdd1b2470(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dInputLayernormBias, dx2 := kernels.AddLayerNormGradAdd54a0c9(r, dh, dh2, s.HM, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, dh2, s.HM, s.HR, s.X, dx12)
 
 	// grad of :27 layer_norm x -> h weight=input_layernorm.weight bias=input_layernorm.bias eps=layer_norm_eps

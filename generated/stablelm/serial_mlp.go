@@ -45,7 +45,7 @@ func (m *Model) serialMLP(r *nn.Recorder, b *nn.Batch, w *SerialMLPWeights, s *S
 // Spec: specs/stablelm.toml:39 [fn.serial_mlp].
 func (m *Model) serialMLPStep(r *nn.Recorder, b *nn.Batch, w *SerialMLPWeights, x, x_ gpu.Tensor) gpu.Tensor {
 	// :42 layer_norm x -> h weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, x_, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, x_, w.PostAttentionLayernorm.Value, w.PostAttentionLayernormBias.Value, float32(m.LayerNormEps))
 
 	// :43 @mlp h -> y prefix=mlp.
 	y := m.mlpStep(r, b, w.MLP, h)

@@ -20,7 +20,7 @@ func (m *Model) serialMLPGrad(r *nn.Recorder, b *nn.Batch, w *SerialMLPWeights, 
 	dh := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :42 layer_norm x -> h weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps
-	dx, dPostAttentionLayernormWeight, dPostAttentionLayernormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.PostAttentionLayernorm.Value, s.X)
+	dx, dPostAttentionLayernormWeight, dPostAttentionLayernormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.PostAttentionLayernorm.Value, s.X)
 	r.Free(dh, s.HM, s.HR, s.X)
 
 	// grad of :42 layer_norm x -> h weight=post_attention_layernorm.weight bias=post_attention_layernorm.bias eps=layer_norm_eps

@@ -56,7 +56,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :44 add x a -> x1
 	// :45 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -67,7 +67,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :47 add x1 c -> x2
 	// :48 rms_norm x2 -> h2 weight=layer.2.layer_norm.weight eps=layer_norm_eps
-	x2, h2R, h2 := kernels.AddRMSNormC870cc(r, x1, c_, w.LayerNorm22.Value, float32(m.LayerNormEps))
+	x2, h2R, h2 := kernels.AddRMSNorm0c65bc(r, x1, c_, w.LayerNorm22.Value, float32(m.LayerNormEps))
 	s.X2 = x2
 	s.H2R = h2R
 	r.Free(c_)
@@ -102,7 +102,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/switch_transformers.toml:39 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, i int, x, e, bias gpu.Tensor) gpu.Tensor {
 	// :42 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :43 @decoder_attention h bias -> a prefix=layer.0.SelfAttention.
 	a := m.decoderAttentionStep(r, b, w.DecoderAttention, &st.DecoderAttention, h, bias)
@@ -110,7 +110,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :44 add x a -> x1
 	// :45 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :46 @cross_attention h1 e -> c prefix=layer.1.EncDecAttention.
@@ -119,7 +119,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :47 add x1 c -> x2
 	// :48 rms_norm x2 -> h2 weight=layer.2.layer_norm.weight eps=layer_norm_eps
-	x2, h2 := kernels.AddRMSNorm0ace0c(r, x1, c_, w.LayerNorm22.Value, float32(m.LayerNormEps))
+	x2, h2 := kernels.AddRMSNormA4a9ea(r, x1, c_, w.LayerNorm22.Value, float32(m.LayerNormEps))
 	r.Free(x1, c_)
 
 	// :49 @sparse_mlp h2 -> f prefix=layer.2.mlp. if=decoder_sparse else=@plain_mlp

@@ -31,7 +31,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(df)
 
 	// grad of :48 rms_norm x2 -> h2 weight=layer.2.layer_norm.weight eps=layer_norm_eps
-	dLayer2LayerNormWeight, dx22 := kernels.RMSNormGradAddEf9e4e(r, dh2, s.H2R, w.LayerNorm22.Value, s.X2, dy)
+	dLayer2LayerNormWeight, dx22 := kernels.RMSNormGradAddB5a933(r, dh2, s.H2R, w.LayerNorm22.Value, s.X2, dy)
 	r.Free(dh2, s.H2R, s.X2)
 
 	// grad of :48 rms_norm x2 -> h2 weight=layer.2.layer_norm.weight eps=layer_norm_eps
@@ -42,7 +42,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dh1, de := m.crossAttentionGrad(r, b, w.CrossAttention, &s.CrossAttention, dx22)
 
 	// grad of :45 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	dLayer1LayerNormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.LayerNorm2.Value, s.X1, dx22)
+	dLayer1LayerNormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.LayerNorm2.Value, s.X1, dx22)
 	r.Free(dh1, s.H1R, s.X1, dx22)
 
 	// grad of :45 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
@@ -53,7 +53,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	dh, dbias := m.decoderAttentionGrad(r, b, w.DecoderAttention, &s.DecoderAttention, dx12)
 
 	// grad of :42 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	dLayer0LayerNormWeight, dx3 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.LayerNorm.Value, s.X, dx12)
+	dLayer0LayerNormWeight, dx3 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.LayerNorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :42 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps

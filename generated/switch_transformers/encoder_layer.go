@@ -39,7 +39,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :33 add x a -> x1
 	// :34 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -73,7 +73,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/switch_transformers.toml:28 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, i int, x, bias gpu.Tensor) gpu.Tensor {
 	// :31 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :32 @encoder_attention h bias -> a prefix=layer.0.SelfAttention.
 	a := m.encoderAttentionStep(r, b, w.EncoderAttention, h, bias)
@@ -81,7 +81,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :33 add x a -> x1
 	// :34 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :35 @sparse_mlp h1 -> f prefix=layer.1.mlp. if=encoder_sparse else=@plain_mlp

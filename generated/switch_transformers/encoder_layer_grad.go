@@ -30,7 +30,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(df)
 
 	// grad of :34 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	dLayer1LayerNormWeight, dx12 := kernels.RMSNormGradAddEf9e4e(r, dh1, s.H1R, w.LayerNorm2.Value, s.X1, dy)
+	dLayer1LayerNormWeight, dx12 := kernels.RMSNormGradAddB5a933(r, dh1, s.H1R, w.LayerNorm2.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :34 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
@@ -41,7 +41,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	dh, dbias := m.encoderAttentionGrad(r, b, w.EncoderAttention, &s.EncoderAttention, dx12)
 
 	// grad of :31 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	dLayer0LayerNormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.LayerNorm.Value, s.X, dx12)
+	dLayer0LayerNormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.LayerNorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :31 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps

@@ -42,7 +42,7 @@ func (m *Model) finalNorm(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, s *F
 // Spec: specs/t5.toml:53 [fn.final_norm].
 func (m *Model) finalNormStep(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, x gpu.Tensor) gpu.Tensor {
 	// :56 rms_norm x -> n weight=final_layer_norm.weight eps=layer_norm_eps
-	n := kernels.RMSNorm9d201e(r, x, w.FinalLayerNorm.Value, float32(m.LayerNormEps))
+	n := kernels.RMSNorm9b22b4(r, x, w.FinalLayerNorm.Value, float32(m.LayerNormEps))
 
 	// :57 dropout n -> y p=dropout_rate
 	y, yMask := r.Dropout(n, nn.DropoutAttrs{P: float32(m.DropoutRate)})

@@ -29,7 +29,7 @@ func (m *Model) mlpGrad(r *nn.Recorder, b *nn.Batch, w *MLPWeights, s *MLPSaved,
 	r.Free(df)
 
 	// grad of :124 rms_norm x -> h weight=layer_norm.weight eps=layer_norm_eps
-	dLayerNormWeight, dx2 := kernels.RMSNormGradAddEf9e4e(r, dh, s.HR, w.LayerNorm.Value, s.X, dy)
+	dLayerNormWeight, dx2 := kernels.RMSNormGradAddB5a933(r, dh, s.HR, w.LayerNorm.Value, s.X, dy)
 	r.Free(dh, s.HR, s.X)
 
 	// grad of :124 rms_norm x -> h weight=layer_norm.weight eps=layer_norm_eps

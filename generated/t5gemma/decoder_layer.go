@@ -73,7 +73,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :103 add x ad -> x1
 	// :104 rms_norm_offset x1 -> n1 weight=pre_cross_attn_layernorm.weight eps=rms_norm_eps
-	x1, n1R, n1 := kernels.AddRMSNormOffset3e76a8(r, x, ad, w.PreCrossAttnLayernorm.Value, float32(m.RMSNormEps))
+	x1, n1R, n1 := kernels.AddRMSNormOffset3c3425(r, x, ad, w.PreCrossAttnLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.N1R = n1R
 	r.Free(ad)
@@ -94,7 +94,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :108 add x1 cd -> x2
 	// :109 rms_norm_offset x2 -> n2 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	x2, n2R, n2 := kernels.AddRMSNormOffset3e76a8(r, x1, cd, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	x2, n2R, n2 := kernels.AddRMSNormOffset3c3425(r, x1, cd, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 	s.X2 = x2
 	s.N2R = n2R
 	r.Free(cd)
@@ -129,14 +129,14 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/t5gemma.toml:96 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, i int, x, e, cs gpu.Tensor) gpu.Tensor {
 	// :99 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=rms_norm_eps
-	n := kernels.RMSNormOffset6a0a11(r, x, w.PreSelfAttnLayernorm.Value, float32(m.RMSNormEps))
+	n := kernels.RMSNormOffset6f05c5(r, x, w.PreSelfAttnLayernorm.Value, float32(m.RMSNormEps))
 
 	// :100 @attention n cs -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, i, n, cs)
 	r.Free(n)
 
 	// :101 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
-	an := kernels.RMSNormOffset6a0a11(r, a, w.PostSelfAttnLayernorm.Value, float32(m.RMSNormEps))
+	an := kernels.RMSNormOffset6f05c5(r, a, w.PostSelfAttnLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :102 dropout an -> ad p=dropout_rate
@@ -145,7 +145,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :103 add x ad -> x1
 	// :104 rms_norm_offset x1 -> n1 weight=pre_cross_attn_layernorm.weight eps=rms_norm_eps
-	x1, n1 := kernels.AddRMSNormOffsetE168a1(r, x, ad, w.PreCrossAttnLayernorm.Value, float32(m.RMSNormEps))
+	x1, n1 := kernels.AddRMSNormOffset3ce2ba(r, x, ad, w.PreCrossAttnLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(ad)
 
 	// :105 @cross_attention n1 e -> c prefix=cross_attn.
@@ -153,7 +153,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(n1)
 
 	// :106 rms_norm_offset c -> cn weight=post_cross_attn_layernorm.weight eps=rms_norm_eps
-	cn := kernels.RMSNormOffset6a0a11(r, c_, w.PostCrossAttnLayernorm.Value, float32(m.RMSNormEps))
+	cn := kernels.RMSNormOffset6f05c5(r, c_, w.PostCrossAttnLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(c_)
 
 	// :107 dropout cn -> cd p=dropout_rate
@@ -162,7 +162,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :108 add x1 cd -> x2
 	// :109 rms_norm_offset x2 -> n2 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	x2, n2 := kernels.AddRMSNormOffsetE168a1(r, x1, cd, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	x2, n2 := kernels.AddRMSNormOffset3ce2ba(r, x1, cd, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(x1, cd)
 
 	// :110 @mlp n2 -> f prefix=mlp.
@@ -170,7 +170,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(n2)
 
 	// :111 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	fn := kernels.RMSNormOffset6a0a11(r, f, w.PostFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	fn := kernels.RMSNormOffset6f05c5(r, f, w.PostFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(f)
 
 	// :112 dropout fn -> fd p=dropout_rate

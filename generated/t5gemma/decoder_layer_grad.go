@@ -21,7 +21,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(s.FdMask)
 
 	// grad of :111 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dfn, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
+	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dfn, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
 	r.Free(dfn, s.FnR, s.F)
 
 	// grad of :111 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
@@ -33,7 +33,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(df)
 
 	// grad of :109 rms_norm_offset x2 -> n2 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	dPreFeedforwardLayernormWeight, dx22 := kernels.RMSNormOffsetGradAddD669fe(r, dn2, s.N2R, w.PreFeedforwardLayernorm.Value, s.X2, dy)
+	dPreFeedforwardLayernormWeight, dx22 := kernels.RMSNormOffsetGradAddC36871(r, dn2, s.N2R, w.PreFeedforwardLayernorm.Value, s.X2, dy)
 	r.Free(dn2, s.N2R, s.X2)
 
 	// grad of :109 rms_norm_offset x2 -> n2 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
@@ -45,7 +45,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(s.CdMask)
 
 	// grad of :106 rms_norm_offset c -> cn weight=post_cross_attn_layernorm.weight eps=rms_norm_eps
-	dc, dPostCrossAttnLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dcn, s.CnR, w.PostCrossAttnLayernorm.Value, s.C)
+	dc, dPostCrossAttnLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dcn, s.CnR, w.PostCrossAttnLayernorm.Value, s.C)
 	r.Free(dcn, s.CnR, s.C)
 
 	// grad of :106 rms_norm_offset c -> cn weight=post_cross_attn_layernorm.weight eps=rms_norm_eps
@@ -57,7 +57,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(dc)
 
 	// grad of :104 rms_norm_offset x1 -> n1 weight=pre_cross_attn_layernorm.weight eps=rms_norm_eps
-	dPreCrossAttnLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dn1, s.N1R, w.PreCrossAttnLayernorm.Value, s.X1, dx22)
+	dPreCrossAttnLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddC36871(r, dn1, s.N1R, w.PreCrossAttnLayernorm.Value, s.X1, dx22)
 	r.Free(dn1, s.N1R, s.X1, dx22)
 
 	// grad of :104 rms_norm_offset x1 -> n1 weight=pre_cross_attn_layernorm.weight eps=rms_norm_eps
@@ -69,7 +69,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(s.AdMask)
 
 	// grad of :101 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
-	da, dPostSelfAttnLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dan, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
+	da, dPostSelfAttnLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dan, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
 	r.Free(dan, s.AnR, s.A)
 
 	// grad of :101 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
@@ -81,7 +81,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(da)
 
 	// grad of :99 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=rms_norm_eps
-	dPreSelfAttnLayernormWeight, dx3 := kernels.RMSNormOffsetGradAddD669fe(r, dn, s.NR, w.PreSelfAttnLayernorm.Value, s.X, dx12)
+	dPreSelfAttnLayernormWeight, dx3 := kernels.RMSNormOffsetGradAddC36871(r, dn, s.NR, w.PreSelfAttnLayernorm.Value, s.X, dx12)
 	r.Free(dn, s.NR, s.X, dx12)
 
 	// grad of :99 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=rms_norm_eps

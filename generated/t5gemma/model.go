@@ -120,7 +120,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	r.Free(x0, cs)
 
 	// :73 rms_norm_offset xn -> n weight=model.decoder.norm.weight eps=rms_norm_eps
-	n := kernels.RMSNormOffset6a0a11(r, xn, w.Norm.Value, float32(m.RMSNormEps))
+	n := kernels.RMSNormOffset6f05c5(r, xn, w.Norm.Value, float32(m.RMSNormEps))
 	r.Free(xn)
 
 	// :74 dropout n -> h p=dropout_rate

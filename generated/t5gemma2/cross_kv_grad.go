@@ -17,7 +17,7 @@ import (
 // Spec: specs/t5gemma2.toml:140 [fn.cross_kv].
 func (m *Model) crossKVGrad(r *nn.Recorder, b *nn.Batch, w *CrossKVWeights, s *CrossKVSaved, dk, dv gpu.Tensor) gpu.Tensor {
 	// grad of :145 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(s.KR, s.K0)
 
 	// grad of :145 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps

@@ -65,7 +65,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :97 add x ad -> x1
 	// :98 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	x1, n1R, n1 := kernels.AddRMSNormOffset3e76a8(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	x1, n1R, n1 := kernels.AddRMSNormOffset3c3425(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 	s.X1 = x1
 	s.N1R = n1R
 	r.Free(ad)
@@ -100,14 +100,14 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/t5gemma2.toml:90 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, i int, x, e, cs gpu.Tensor) gpu.Tensor {
 	// :93 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=rms_norm_eps
-	n := kernels.RMSNormOffset6a0a11(r, x, w.PreSelfAttnLayernorm.Value, float32(m.RMSNormEps))
+	n := kernels.RMSNormOffset6f05c5(r, x, w.PreSelfAttnLayernorm.Value, float32(m.RMSNormEps))
 
 	// :94 @merged_attention n e cs -> a prefix=self_attn.
 	a := m.mergedAttentionStep(r, b, w.SelfAttn, &st.SelfAttn, i, n, e, cs)
 	r.Free(n)
 
 	// :95 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
-	an := kernels.RMSNormOffset6a0a11(r, a, w.PostSelfAttnLayernorm.Value, float32(m.RMSNormEps))
+	an := kernels.RMSNormOffset6f05c5(r, a, w.PostSelfAttnLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :96 dropout an -> ad p=dropout_rate
@@ -116,7 +116,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :97 add x ad -> x1
 	// :98 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	x1, n1 := kernels.AddRMSNormOffsetE168a1(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	x1, n1 := kernels.AddRMSNormOffset3ce2ba(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(ad)
 
 	// :99 @mlp n1 -> f prefix=mlp.
@@ -124,7 +124,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(n1)
 
 	// :100 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	fn := kernels.RMSNormOffset6a0a11(r, f, w.PostFeedforwardLayernorm.Value, float32(m.RMSNormEps))
+	fn := kernels.RMSNormOffset6f05c5(r, f, w.PostFeedforwardLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(f)
 
 	// :101 dropout fn -> fd p=dropout_rate

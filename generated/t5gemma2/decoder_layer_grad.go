@@ -21,7 +21,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(s.FdMask)
 
 	// grad of :100 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
-	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dfn, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
+	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dfn, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
 	r.Free(dfn, s.FnR, s.F)
 
 	// grad of :100 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=rms_norm_eps
@@ -33,7 +33,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(df)
 
 	// grad of :98 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dn1, s.N1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
+	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddC36871(r, dn1, s.N1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
 	r.Free(dn1, s.N1R, s.X1)
 
 	// grad of :98 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
@@ -45,7 +45,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(s.AdMask)
 
 	// grad of :95 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
-	da, dPostSelfAttnLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dan, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
+	da, dPostSelfAttnLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dan, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
 	r.Free(dan, s.AnR, s.A)
 
 	// grad of :95 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=rms_norm_eps
@@ -57,7 +57,7 @@ func (m *Model) decoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 	r.Free(da)
 
 	// grad of :93 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=rms_norm_eps
-	dPreSelfAttnLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddD669fe(r, dn, s.NR, w.PreSelfAttnLayernorm.Value, s.X, dx12)
+	dPreSelfAttnLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddC36871(r, dn, s.NR, w.PreSelfAttnLayernorm.Value, s.X, dx12)
 	r.Free(dn, s.NR, s.X, dx12)
 
 	// grad of :93 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=rms_norm_eps

@@ -91,7 +91,7 @@ func (m *Model) encoderStep(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, toke
 	r.Free(x0, cs)
 
 	// :52 rms_norm_offset xn -> n weight=model.encoder.norm.weight eps=encoder_eps
-	n := kernels.RMSNormOffset6a0a11(r, xn, w.Norm.Value, float32(m.EncoderEps))
+	n := kernels.RMSNormOffset6f05c5(r, xn, w.Norm.Value, float32(m.EncoderEps))
 	r.Free(xn)
 
 	// :53 dropout n -> e p=dropout_rate

@@ -100,11 +100,11 @@ func (m *Model) encoderAttentionStep(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	v := r.LinearHeads(w.VProj, x, m.EncoderKVHeads)
 
 	// :110 rms_norm_offset q0 -> q weight=q_norm.weight eps=encoder_eps
-	q := kernels.RMSNormOffset6a0a11(r, q0, w.QNorm.Value, float32(m.EncoderEps))
+	q := kernels.RMSNormOffset6f05c5(r, q0, w.QNorm.Value, float32(m.EncoderEps))
 	r.Free(q0)
 
 	// :111 rms_norm_offset k0 -> k weight=k_norm.weight eps=encoder_eps
-	k := kernels.RMSNormOffset6a0a11(r, k0, w.KNorm.Value, float32(m.EncoderEps))
+	k := kernels.RMSNormOffset6f05c5(r, k0, w.KNorm.Value, float32(m.EncoderEps))
 	r.Free(k0)
 
 	// :112 slice cs -> c from=choose(e_window>0,encoder_head_dim,0) size=encoder_head_dim

@@ -32,7 +32,7 @@ func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	r.Free(dqr, s.C)
 
 	// grad of :111 rms_norm_offset k0 -> k weight=k_norm.weight eps=encoder_eps
-	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(dk, s.KR, s.K0)
 
 	// grad of :111 rms_norm_offset k0 -> k weight=k_norm.weight eps=encoder_eps
@@ -40,7 +40,7 @@ func (m *Model) encoderAttentionGrad(r *nn.Recorder, b *nn.Batch, w *EncoderAtte
 	r.Free(dKNormWeight)
 
 	// grad of :110 rms_norm_offset q0 -> q weight=q_norm.weight eps=encoder_eps
-	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dq, s.QR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(dq, s.QR, s.Q0)
 
 	// grad of :110 rms_norm_offset q0 -> q weight=q_norm.weight eps=encoder_eps

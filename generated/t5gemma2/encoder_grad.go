@@ -19,7 +19,7 @@ func (m *Model) encoderGrad(r *nn.Recorder, b *nn.Batch, w *EncoderWeights, s *E
 	r.Free(s.EMask)
 
 	// grad of :52 rms_norm_offset xn -> n weight=model.encoder.norm.weight eps=encoder_eps
-	dxn, dModelEncoderNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dn, s.NR, w.Norm.Value, s.Xn)
+	dxn, dModelEncoderNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dn, s.NR, w.Norm.Value, s.Xn)
 	r.Free(dn, s.NR, s.Xn)
 
 	// grad of :52 rms_norm_offset xn -> n weight=model.encoder.norm.weight eps=encoder_eps

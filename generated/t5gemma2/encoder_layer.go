@@ -53,7 +53,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 
 	// :89 add x ad -> x1
 	// :90 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=encoder_eps
-	x1, n1R, n1 := kernels.AddRMSNormOffset3e76a8(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.EncoderEps))
+	x1, n1R, n1 := kernels.AddRMSNormOffset3c3425(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.EncoderEps))
 	s.X1 = x1
 	s.N1R = n1R
 	r.Free(ad)
@@ -87,14 +87,14 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/t5gemma.toml:82 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, i int, x, cs gpu.Tensor) gpu.Tensor {
 	// :85 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=encoder_eps
-	n := kernels.RMSNormOffset6a0a11(r, x, w.PreSelfAttnLayernorm.Value, float32(m.EncoderEps))
+	n := kernels.RMSNormOffset6f05c5(r, x, w.PreSelfAttnLayernorm.Value, float32(m.EncoderEps))
 
 	// :86 @encoder_attention n cs -> a prefix=self_attn.
 	a := m.encoderAttentionStep(r, b, w.SelfAttn, i, n, cs)
 	r.Free(n)
 
 	// :87 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=encoder_eps
-	an := kernels.RMSNormOffset6a0a11(r, a, w.PostSelfAttnLayernorm.Value, float32(m.EncoderEps))
+	an := kernels.RMSNormOffset6f05c5(r, a, w.PostSelfAttnLayernorm.Value, float32(m.EncoderEps))
 	r.Free(a)
 
 	// :88 dropout an -> ad p=dropout_rate
@@ -103,7 +103,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 
 	// :89 add x ad -> x1
 	// :90 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=encoder_eps
-	x1, n1 := kernels.AddRMSNormOffsetE168a1(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.EncoderEps))
+	x1, n1 := kernels.AddRMSNormOffset3ce2ba(r, x, ad, w.PreFeedforwardLayernorm.Value, float32(m.EncoderEps))
 	r.Free(ad)
 
 	// :91 @encoder_mlp n1 -> f prefix=mlp.
@@ -111,7 +111,7 @@ func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(n1)
 
 	// :92 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=encoder_eps
-	fn := kernels.RMSNormOffset6a0a11(r, f, w.PostFeedforwardLayernorm.Value, float32(m.EncoderEps))
+	fn := kernels.RMSNormOffset6f05c5(r, f, w.PostFeedforwardLayernorm.Value, float32(m.EncoderEps))
 	r.Free(f)
 
 	// :93 dropout fn -> fd p=dropout_rate

@@ -20,7 +20,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(s.FdMask)
 
 	// grad of :92 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=encoder_eps
-	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dfn, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
+	df, dPostFeedforwardLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dfn, s.FnR, w.PostFeedforwardLayernorm.Value, s.F)
 	r.Free(dfn, s.FnR, s.F)
 
 	// grad of :92 rms_norm_offset f -> fn weight=post_feedforward_layernorm.weight eps=encoder_eps
@@ -32,7 +32,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(df)
 
 	// grad of :90 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=encoder_eps
-	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dn1, s.N1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
+	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddC36871(r, dn1, s.N1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
 	r.Free(dn1, s.N1R, s.X1)
 
 	// grad of :90 rms_norm_offset x1 -> n1 weight=pre_feedforward_layernorm.weight eps=encoder_eps
@@ -44,7 +44,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(s.AdMask)
 
 	// grad of :87 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=encoder_eps
-	da, dPostSelfAttnLayernormWeight := kernels.RMSNormOffsetGrad1817ee(r, dan, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
+	da, dPostSelfAttnLayernormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dan, s.AnR, w.PostSelfAttnLayernorm.Value, s.A)
 	r.Free(dan, s.AnR, s.A)
 
 	// grad of :87 rms_norm_offset a -> an weight=post_self_attn_layernorm.weight eps=encoder_eps
@@ -56,7 +56,7 @@ func (m *Model) encoderLayerGrad(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWei
 	r.Free(da)
 
 	// grad of :85 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=encoder_eps
-	dPreSelfAttnLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddD669fe(r, dn, s.NR, w.PreSelfAttnLayernorm.Value, s.X, dx12)
+	dPreSelfAttnLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddC36871(r, dn, s.NR, w.PreSelfAttnLayernorm.Value, s.X, dx12)
 	r.Free(dn, s.NR, s.X, dx12)
 
 	// grad of :85 rms_norm_offset x -> n weight=pre_self_attn_layernorm.weight eps=encoder_eps

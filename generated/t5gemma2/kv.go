@@ -52,7 +52,7 @@ func (m *Model) kvStep(r *nn.Recorder, b *nn.Batch, w *KVWeights, x gpu.Tensor) 
 	v := r.LinearHeads(w.VProj, x, m.NumKeyValueHeads)
 
 	// :138 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	k := kernels.RMSNormOffset6a0a11(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
+	k := kernels.RMSNormOffset6f05c5(r, k0, w.KNorm.Value, float32(m.RMSNormEps))
 	r.Free(k0)
 	return k, v
 }

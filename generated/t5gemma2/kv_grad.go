@@ -17,7 +17,7 @@ import (
 // Spec: specs/t5gemma2.toml:133 [fn.kv].
 func (m *Model) kvGrad(r *nn.Recorder, b *nn.Batch, w *KVWeights, s *KVSaved, dk, dv gpu.Tensor) gpu.Tensor {
 	// grad of :138 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps
-	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dk, s.KR, w.KNorm.Value, s.K0)
+	dk0, dKNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dk, s.KR, w.KNorm.Value, s.K0)
 	r.Free(s.KR, s.K0)
 
 	// grad of :138 rms_norm_offset k0 -> k weight=k_norm.weight eps=rms_norm_eps

@@ -123,7 +123,7 @@ func (m *Model) mergedAttentionStep(r *nn.Recorder, b *nn.Batch, w *MergedAttent
 	k, v := m.kvStep(r, b, w.KV, x)
 
 	// :123 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	q := kernels.RMSNormOffset6a0a11(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
+	q := kernels.RMSNormOffset6f05c5(r, q0, w.QNorm.Value, float32(m.RMSNormEps))
 	r.Free(q0)
 
 	// :124 slice cs -> c from=choose(window>0,head_dim,0) size=head_dim

@@ -37,7 +37,7 @@ func (m *Model) mergedAttentionGrad(r *nn.Recorder, b *nn.Batch, w *MergedAttent
 	r.Free(dqr, s.C)
 
 	// grad of :123 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps
-	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dq, s.QR, w.QNorm.Value, s.Q0)
+	dq0, dQNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dq, s.QR, w.QNorm.Value, s.Q0)
 	r.Free(dq, s.QR, s.Q0)
 
 	// grad of :123 rms_norm_offset q0 -> q weight=q_norm.weight eps=rms_norm_eps

@@ -20,7 +20,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	r.Free(s.HMask)
 
 	// grad of :63 rms_norm_offset xn -> n weight=model.decoder.norm.weight eps=rms_norm_eps
-	dxn, dModelDecoderNormWeight := kernels.RMSNormOffsetGrad1817ee(r, dn, s.NR, w.Norm.Value, s.Xn)
+	dxn, dModelDecoderNormWeight := kernels.RMSNormOffsetGrad1b4c56(r, dn, s.NR, w.Norm.Value, s.Xn)
 	r.Free(dn, s.NR, s.Xn)
 
 	// grad of :63 rms_norm_offset xn -> n weight=model.decoder.norm.weight eps=rms_norm_eps

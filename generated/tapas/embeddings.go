@@ -106,7 +106,7 @@ func (m *Model) embeddingsStep(r *nn.Recorder, b *nn.Batch, w *EmbeddingsWeights
 	r.Free(e1)
 
 	// :23 layer_norm e -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	n := kernels.LayerNormE8fcc7(r, e, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.LayerNorm07dee0(r, e, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(e)
 
 	// :24 dropout n -> y p=hidden_dropout_prob

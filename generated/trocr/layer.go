@@ -49,7 +49,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :46 add x ad -> xa
 	// :47 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	xa, x1M, x1R, x1 := kernels.AddLayerNorm84d554(r, x, ad, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	xa, x1M, x1R, x1 := kernels.AddLayerNormDfb8cf(r, x, ad, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	s.Xa = xa
 	s.X1M = x1M
 	s.X1R = x1R
@@ -60,7 +60,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :49 add x1 f -> xf
 	// :50 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	xf, yM, yR, y := kernels.AddLayerNorm84d554(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	xf, yM, yR, y := kernels.AddLayerNormDfb8cf(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	s.Xf = xf
 	s.YM = yM
 	s.YR = yR
@@ -84,7 +84,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :46 add x ad -> xa
 	// :47 layer_norm xa -> x1 weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	x1 := kernels.AddLayerNorm970c8e(r, x, ad, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
+	x1 := kernels.AddLayerNormF69f27(r, x, ad, w.SelfAttnLayerNorm.Value, w.SelfAttnLayerNormBias.Value, 1e-5)
 	r.Free(ad)
 
 	// :48 @mlp x1 -> f
@@ -92,7 +92,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, st *Laye
 
 	// :49 add x1 f -> xf
 	// :50 layer_norm xf -> y weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	y := kernels.AddLayerNorm970c8e(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
+	y := kernels.AddLayerNormF69f27(r, x1, f, w.FinalLayerNorm.Value, w.FinalLayerNormBias.Value, 1e-5)
 	r.Free(x1, f)
 	return y
 }

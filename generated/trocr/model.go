@@ -112,7 +112,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, st *Mode
 	// :31 layer_norm sp -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5 if=layernorm_embedding
 	var n gpu.Tensor
 	if m.LayernormEmbedding {
-		n = kernels.LayerNormE8fcc7(r, sp, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
+		n = kernels.LayerNorm07dee0(r, sp, w.LayernormEmbedding.Value, w.LayernormEmbeddingBias.Value, 1e-5)
 	} else {
 		n = r.Retain(sp)
 	}

@@ -30,7 +30,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :31 layer_norm sp -> n weight=layernorm_embedding.weight bias=layernorm_embedding.bias eps=1e-5 if=layernorm_embedding
 	var dsp, dLayernormEmbeddingWeight, dLayernormEmbeddingBias gpu.Tensor
 	if m.LayernormEmbedding {
-		dsp, dLayernormEmbeddingWeight, dLayernormEmbeddingBias = kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayernormEmbedding.Value, s.Sp)
+		dsp, dLayernormEmbeddingWeight, dLayernormEmbeddingBias = kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.LayernormEmbedding.Value, s.Sp)
 	} else {
 		dsp = r.Retain(dn)
 	}

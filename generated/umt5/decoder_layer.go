@@ -54,7 +54,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 
 	// :38 add x a -> x1
 	// :39 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1R, h1 := kernels.AddRMSNormC870cc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1R, h1 := kernels.AddRMSNorm0c65bc(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.H1R = h1R
 	r.Free(a)
@@ -82,7 +82,7 @@ func (m *Model) decoderLayer(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights
 // Spec: specs/umt5.toml:32 [fn.decoder_layer].
 func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWeights, st *DecoderLayerState, x, e gpu.Tensor) gpu.Tensor {
 	// :35 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :36 relative_bias -> bias weight=layer.0.SelfAttention.relative_attention_bias.weight heads=num_attention_heads buckets=relative_attention_num_buckets distance=relative_attention_max_distance causal=true
 	bias := r.RelativeBias(b, m.decoderLayerBias, w.RelativeAttentionBias)
@@ -93,7 +93,7 @@ func (m *Model) decoderLayerStep(r *nn.Recorder, b *nn.Batch, w *DecoderLayerWei
 
 	// :38 add x a -> x1
 	// :39 rms_norm x1 -> h1 weight=layer.1.layer_norm.weight eps=layer_norm_eps
-	x1, h1 := kernels.AddRMSNorm0ace0c(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
+	x1, h1 := kernels.AddRMSNormA4a9ea(r, x, a, w.LayerNorm2.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :40 @cross_attention h1 e -> c prefix=layer.1.EncDecAttention.

@@ -53,7 +53,7 @@ func (m *Model) encoderLayer(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights
 // Spec: specs/umt5.toml:23 [fn.encoder_layer].
 func (m *Model) encoderLayerStep(r *nn.Recorder, b *nn.Batch, w *EncoderLayerWeights, x gpu.Tensor) gpu.Tensor {
 	// :26 rms_norm x -> h weight=layer.0.layer_norm.weight eps=layer_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.LayerNorm.Value, float32(m.LayerNormEps))
 
 	// :27 relative_bias -> bias weight=layer.0.SelfAttention.relative_attention_bias.weight heads=num_attention_heads buckets=relative_attention_num_buckets distance=relative_attention_max_distance
 	bias := r.RelativeBias(b, m.encoderLayerBias, w.RelativeAttentionBias)

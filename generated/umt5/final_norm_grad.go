@@ -20,7 +20,7 @@ func (m *Model) finalNormGrad(r *nn.Recorder, b *nn.Batch, w *FinalNormWeights, 
 	r.Free(s.YMask)
 
 	// grad of :56 rms_norm x -> n weight=final_layer_norm.weight eps=layer_norm_eps
-	dx, dFinalLayerNormWeight := kernels.RMSNormGrad263578(r, dn, s.NR, w.FinalLayerNorm.Value, s.X)
+	dx, dFinalLayerNormWeight := kernels.RMSNormGrad44277a(r, dn, s.NR, w.FinalLayerNorm.Value, s.X)
 	r.Free(dn, s.NR, s.X)
 
 	// grad of :56 rms_norm x -> n weight=final_layer_norm.weight eps=layer_norm_eps

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :12 rms_norm_offset x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
-	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddD669fe(r, dh1, s.H1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
+	dPreFeedforwardLayernormWeight, dx12 := kernels.RMSNormOffsetGradAddC36871(r, dh1, s.H1R, w.PreFeedforwardLayernorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1R, s.X1)
 
 	// grad of :12 rms_norm_offset x1 -> h1 weight=pre_feedforward_layernorm.weight eps=rms_norm_eps
@@ -30,7 +30,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh := m.attentionGrad(r, b, w.SelfAttn, &s.SelfAttn, i, dx12)
 
 	// grad of :9 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddD669fe(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
+	dInputLayernormWeight, dx2 := kernels.RMSNormOffsetGradAddC36871(r, dh, s.HR, w.InputLayernorm.Value, s.X, dx12)
 	r.Free(dh, s.HR, s.X, dx12)
 
 	// grad of :9 rms_norm_offset x -> h weight=input_layernorm.weight eps=rms_norm_eps

@@ -19,7 +19,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	dh1 := m.mlpGrad(r, b, w.MLP, &s.MLP, dy)
 
 	// grad of :48 layer_norm x1 -> h1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
-	dFinalLayerNormWeight, dFinalLayerNormBias, dx12 := kernels.LayerNormGradAddD06dfa(r, dh1, s.H1M, s.H1R, w.FinalLayerNorm.Value, s.X1, dy)
+	dFinalLayerNormWeight, dFinalLayerNormBias, dx12 := kernels.LayerNormGradAddA05285(r, dh1, s.H1M, s.H1R, w.FinalLayerNorm.Value, s.X1, dy)
 	r.Free(dh1, s.H1M, s.H1R, s.X1)
 
 	// grad of :48 layer_norm x1 -> h1 weight=final_layer_norm.weight bias=final_layer_norm.bias eps=1e-5
@@ -39,7 +39,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	r.Free(da)
 
 	// grad of :44 layer_norm x -> h weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5
-	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddD06dfa(r, dh, s.HM, s.HR, w.SelfAttnLayerNorm.Value, s.X, dx12)
+	dSelfAttnLayerNormWeight, dSelfAttnLayerNormBias, dx2 := kernels.LayerNormGradAddA05285(r, dh, s.HM, s.HR, w.SelfAttnLayerNorm.Value, s.X, dx12)
 	r.Free(dh, s.HM, s.HR, s.X, dx12)
 
 	// grad of :44 layer_norm x -> h weight=self_attn_layer_norm.weight bias=self_attn_layer_norm.bias eps=1e-5

@@ -39,7 +39,7 @@ func (m *Model) model(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSave
 
 	// :36 add w p -> e
 	// :37 layer_norm e -> n weight=layer_norm_emb.weight bias=layer_norm_emb.bias eps=layer_norm_eps
-	e, nM, nR, n := kernels.AddLayerNorm84d554(r, w_, p, w.LayerNormEmb.Value, w.LayerNormEmbBias.Value, float32(m.LayerNormEps))
+	e, nM, nR, n := kernels.AddLayerNormDfb8cf(r, w_, p, w.LayerNormEmb.Value, w.LayerNormEmbBias.Value, float32(m.LayerNormEps))
 	s.E = e
 	s.NM = nM
 	s.NR = nR
@@ -82,7 +82,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 
 	// :36 add w p -> e
 	// :37 layer_norm e -> n weight=layer_norm_emb.weight bias=layer_norm_emb.bias eps=layer_norm_eps
-	n := kernels.AddLayerNorm970c8e(r, w_, p, w.LayerNormEmb.Value, w.LayerNormEmbBias.Value, float32(m.LayerNormEps))
+	n := kernels.AddLayerNormF69f27(r, w_, p, w.LayerNormEmb.Value, w.LayerNormEmbBias.Value, float32(m.LayerNormEps))
 	r.Free(w_, p)
 
 	// :38 dropout n -> x0 p=dropout

@@ -38,6 +38,6 @@ func (m *Model) norm(r *nn.Recorder, b *nn.Batch, w *NormWeights, s *NormSaved, 
 // Spec: specs/xlm.toml:51 [fn.norm].
 func (m *Model) normStep(r *nn.Recorder, b *nn.Batch, w *NormWeights, x gpu.Tensor) gpu.Tensor {
 	// :53 layer_norm x -> y weight=weight bias=bias eps=layer_norm_eps
-	y := kernels.LayerNormE8fcc7(r, x, w.Weight.Value, w.Bias.Value, float32(m.LayerNormEps))
+	y := kernels.LayerNorm07dee0(r, x, w.Weight.Value, w.Bias.Value, float32(m.LayerNormEps))
 	return y
 }

@@ -21,7 +21,7 @@ func (m *Model) headGrad(r *nn.Recorder, b *nn.Batch, w *HeadWeights, s *HeadSav
 
 	// grad of :23 layer_norm g -> n weight=lm_head.layer_norm.weight bias=lm_head.layer_norm.bias eps=layer_norm_eps
 	// grad of :22 act d -> g fn="'gelu'"
-	dLMHeadLayerNormWeight, dLMHeadLayerNormBias, dd := kernels.LayerNormGradActGrad1e3115(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, "gelu")
+	dLMHeadLayerNormWeight, dLMHeadLayerNormBias, dd := kernels.LayerNormGradActGrad397f61(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.G, s.D, "gelu")
 	r.Free(dn, s.NM, s.NR, s.G, s.D)
 
 	// grad of :23 layer_norm g -> n weight=lm_head.layer_norm.weight bias=lm_head.layer_norm.bias eps=layer_norm_eps

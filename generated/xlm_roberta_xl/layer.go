@@ -39,7 +39,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 
 	// :38 add x a -> x1
 	// :39 layer_norm x1 -> n1 weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	x1, n1M, n1R, n1 := kernels.AddLayerNorm84d554(r, x, a, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	x1, n1M, n1R, n1 := kernels.AddLayerNormDfb8cf(r, x, a, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	s.X1 = x1
 	s.N1M = n1M
 	s.N1R = n1R
@@ -63,7 +63,7 @@ func (m *Model) layer(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *LayerSave
 // Spec: specs/xlm_roberta_xl.toml:33 [fn.layer].
 func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Tensor) gpu.Tensor {
 	// :36 layer_norm x -> n weight=attention.self_attn_layer_norm.weight bias=attention.self_attn_layer_norm.bias eps=layer_norm_eps
-	n := kernels.LayerNormE8fcc7(r, x, w.SelfAttnLayerNorm.Value, w.AttentionSelfAttnLayerNormBias.Value, float32(m.LayerNormEps))
+	n := kernels.LayerNorm07dee0(r, x, w.SelfAttnLayerNorm.Value, w.AttentionSelfAttnLayerNormBias.Value, float32(m.LayerNormEps))
 
 	// :37 @attention n -> a prefix=attention.
 	a := m.attentionStep(r, b, w.Attention, n)
@@ -71,7 +71,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 
 	// :38 add x a -> x1
 	// :39 layer_norm x1 -> n1 weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps
-	x1, n1 := kernels.AddLayerNormB2394d(r, x, a, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+	x1, n1 := kernels.AddLayerNorm6f0cf4(r, x, a, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(a)
 
 	// :40 @mlp n1 -> f

@@ -67,7 +67,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	r.Free(x0)
 
 	// :19 layer_norm xn -> h weight=encoder.LayerNorm.weight bias=encoder.LayerNorm.bias eps=layer_norm_eps
-	h := kernels.LayerNormE8fcc7(r, xn, w.LayerNorm.Value, w.EncoderLayerNormBias.Value, float32(m.LayerNormEps))
+	h := kernels.LayerNorm07dee0(r, xn, w.LayerNorm.Value, w.EncoderLayerNormBias.Value, float32(m.LayerNormEps))
 	r.Free(xn)
 	return h
 }

@@ -15,7 +15,7 @@ import (
 // Spec: specs/xlm_roberta_xl.toml:13 [fn.model].
 func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *ModelSaved, dh gpu.Tensor) {
 	// grad of :19 layer_norm xn -> h weight=encoder.LayerNorm.weight bias=encoder.LayerNorm.bias eps=layer_norm_eps
-	dxn, dEncoderLayerNormWeight, dEncoderLayerNormBias := kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
+	dxn, dEncoderLayerNormWeight, dEncoderLayerNormBias := kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
 	r.Free(s.HM, s.HR, s.Xn)
 
 	// grad of :19 layer_norm xn -> h weight=encoder.LayerNorm.weight bias=encoder.LayerNorm.bias eps=layer_norm_eps

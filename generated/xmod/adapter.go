@@ -78,7 +78,7 @@ func (m *Model) adapterStep(r *nn.Recorder, b *nn.Batch, w *AdapterWeights, x gp
 	// :42 layer_norm x -> own weight=adapter_layer_norm.weight bias=adapter_layer_norm.bias eps=layer_norm_eps if=adapter_layer_norm
 	var own gpu.Tensor
 	if m.AdapterLayerNorm {
-		own = kernels.LayerNormE8fcc7(r, x, w.AdapterLayerNorm.Value, w.AdapterLayerNormBias.Value, float32(m.LayerNormEps))
+		own = kernels.LayerNorm07dee0(r, x, w.AdapterLayerNorm.Value, w.AdapterLayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		own = r.Retain(x)
 	}
@@ -86,7 +86,7 @@ func (m *Model) adapterStep(r *nn.Recorder, b *nn.Batch, w *AdapterWeights, x gp
 	// :43 layer_norm own -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps if="!adapter_layer_norm && adapter_reuse_layer_norm"
 	var n gpu.Tensor
 	if !m.AdapterLayerNorm && m.AdapterReuseLayerNorm {
-		n = kernels.LayerNormE8fcc7(r, own, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
+		n = kernels.LayerNorm07dee0(r, own, w.LayerNorm.Value, w.LayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		n = r.Retain(own)
 	}

@@ -36,7 +36,7 @@ func (m *Model) adapterGrad(r *nn.Recorder, b *nn.Batch, w *AdapterWeights, s *A
 	// grad of :43 layer_norm own -> n weight=LayerNorm.weight bias=LayerNorm.bias eps=layer_norm_eps if="!adapter_layer_norm && adapter_reuse_layer_norm"
 	var down, dLayerNormWeight, dLayerNormBias gpu.Tensor
 	if !m.AdapterLayerNorm && m.AdapterReuseLayerNorm {
-		down, dLayerNormWeight, dLayerNormBias = kernels.LayerNormGrad821544(r, dn3, s.NM, s.NR, w.LayerNorm.Value, s.Own)
+		down, dLayerNormWeight, dLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dn3, s.NM, s.NR, w.LayerNorm.Value, s.Own)
 	} else {
 		down = r.Retain(dn3)
 	}
@@ -57,7 +57,7 @@ func (m *Model) adapterGrad(r *nn.Recorder, b *nn.Batch, w *AdapterWeights, s *A
 	// grad of :42 layer_norm x -> own weight=adapter_layer_norm.weight bias=adapter_layer_norm.bias eps=layer_norm_eps if=adapter_layer_norm
 	var dx2, dAdapterLayerNormWeight, dAdapterLayerNormBias gpu.Tensor
 	if m.AdapterLayerNorm {
-		dx2, dAdapterLayerNormWeight, dAdapterLayerNormBias = kernels.LayerNormGrad821544(r, down, s.OwnM, s.OwnR, w.AdapterLayerNorm.Value, s.X)
+		dx2, dAdapterLayerNormWeight, dAdapterLayerNormBias = kernels.LayerNormGrad6e5c8f(r, down, s.OwnM, s.OwnR, w.AdapterLayerNorm.Value, s.X)
 	} else {
 		dx2 = r.Retain(down)
 	}

@@ -110,7 +110,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 	// :29 layer_norm x -> n weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps if=pre_norm
 	var n gpu.Tensor
 	if m.PreNorm {
-		n = kernels.LayerNormE8fcc7(r, x, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
+		n = kernels.LayerNorm07dee0(r, x, w.LayerNorm.Value, w.AttentionOutputLayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		n = r.Retain(x)
 	}
@@ -126,7 +126,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 	// :32 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps if=!pre_norm
 	var x1 gpu.Tensor
 	if !m.PreNorm {
-		x1 = kernels.LayerNormE8fcc7(r, xa, w.LayerNorm2.Value, w.AttentionOutputLayerNormBias2.Value, float32(m.LayerNormEps))
+		x1 = kernels.LayerNorm07dee0(r, xa, w.LayerNorm2.Value, w.AttentionOutputLayerNormBias2.Value, float32(m.LayerNormEps))
 	} else {
 		x1 = r.Retain(xa)
 	}
@@ -135,7 +135,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 	// :33 layer_norm x1 -> n1 weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps if=pre_norm
 	var n1 gpu.Tensor
 	if m.PreNorm {
-		n1 = kernels.LayerNormE8fcc7(r, x1, w.LayerNorm22.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
+		n1 = kernels.LayerNorm07dee0(r, x1, w.LayerNorm22.Value, w.OutputLayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		n1 = r.Retain(x1)
 	}
@@ -155,7 +155,7 @@ func (m *Model) layerStep(r *nn.Recorder, b *nn.Batch, w *LayerWeights, x gpu.Te
 	// :37 layer_norm x3 -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps if=!pre_norm
 	var y gpu.Tensor
 	if !m.PreNorm {
-		y = kernels.LayerNormE8fcc7(r, x3, w.LayerNorm222.Value, w.OutputLayerNormBias2.Value, float32(m.LayerNormEps))
+		y = kernels.LayerNorm07dee0(r, x3, w.LayerNorm222.Value, w.OutputLayerNormBias2.Value, float32(m.LayerNormEps))
 	} else {
 		y = r.Retain(x3)
 	}

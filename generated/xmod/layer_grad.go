@@ -18,7 +18,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :37 layer_norm x3 -> y weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps if=!pre_norm
 	var dx3, dOutputLayerNormWeight, dOutputLayerNormBias gpu.Tensor
 	if !m.PreNorm {
-		dx3, dOutputLayerNormWeight, dOutputLayerNormBias = kernels.LayerNormGrad821544(r, dy, s.YM, s.YR, w.LayerNorm222.Value, s.X3)
+		dx3, dOutputLayerNormWeight, dOutputLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dy, s.YM, s.YR, w.LayerNorm222.Value, s.X3)
 	} else {
 		dx3 = r.Retain(dy)
 	}
@@ -46,7 +46,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :33 layer_norm x1 -> n1 weight=output.LayerNorm.weight bias=output.LayerNorm.bias eps=layer_norm_eps if=pre_norm
 	var dx1, dOutputLayerNormWeight2, dOutputLayerNormBias2 gpu.Tensor
 	if m.PreNorm {
-		dx1, dOutputLayerNormWeight2, dOutputLayerNormBias2 = kernels.LayerNormGrad821544(r, dn1, s.N1M, s.N1R, w.LayerNorm22.Value, s.X1)
+		dx1, dOutputLayerNormWeight2, dOutputLayerNormBias2 = kernels.LayerNormGrad6e5c8f(r, dn1, s.N1M, s.N1R, w.LayerNorm22.Value, s.X1)
 	} else {
 		dx1 = r.Retain(dn1)
 	}
@@ -70,7 +70,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :32 layer_norm xa -> x1 weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps if=!pre_norm
 	var dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias gpu.Tensor
 	if !m.PreNorm {
-		dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias = kernels.LayerNormGrad821544(r, dx12, s.X1M, s.X1R, w.LayerNorm2.Value, s.Xa)
+		dxa, dAttentionOutputLayerNormWeight, dAttentionOutputLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dx12, s.X1M, s.X1R, w.LayerNorm2.Value, s.Xa)
 	} else {
 		dxa = r.Retain(dx12)
 	}
@@ -94,7 +94,7 @@ func (m *Model) layerGrad(r *nn.Recorder, b *nn.Batch, w *LayerWeights, s *Layer
 	// grad of :29 layer_norm x -> n weight=attention.output.LayerNorm.weight bias=attention.output.LayerNorm.bias eps=layer_norm_eps if=pre_norm
 	var dx, dAttentionOutputLayerNormWeight2, dAttentionOutputLayerNormBias2 gpu.Tensor
 	if m.PreNorm {
-		dx, dAttentionOutputLayerNormWeight2, dAttentionOutputLayerNormBias2 = kernels.LayerNormGrad821544(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.X)
+		dx, dAttentionOutputLayerNormWeight2, dAttentionOutputLayerNormBias2 = kernels.LayerNormGrad6e5c8f(r, dn, s.NM, s.NR, w.LayerNorm.Value, s.X)
 	} else {
 		dx = r.Retain(dn)
 	}

@@ -74,7 +74,7 @@ func (m *Model) modelStep(r *nn.Recorder, b *nn.Batch, w *ModelWeights, tokens g
 	// :24 layer_norm xn -> h weight=encoder.LayerNorm.weight bias=encoder.LayerNorm.bias eps=layer_norm_eps if=pre_norm
 	var h gpu.Tensor
 	if m.PreNorm {
-		h = kernels.LayerNormE8fcc7(r, xn, w.LayerNorm.Value, w.EncoderLayerNormBias.Value, float32(m.LayerNormEps))
+		h = kernels.LayerNorm07dee0(r, xn, w.LayerNorm.Value, w.EncoderLayerNormBias.Value, float32(m.LayerNormEps))
 	} else {
 		h = r.Retain(xn)
 	}

@@ -17,7 +17,7 @@ func (m *Model) modelGrad(r *nn.Recorder, b *nn.Batch, w *ModelWeights, s *Model
 	// grad of :24 layer_norm xn -> h weight=encoder.LayerNorm.weight bias=encoder.LayerNorm.bias eps=layer_norm_eps if=pre_norm
 	var dxn, dEncoderLayerNormWeight, dEncoderLayerNormBias gpu.Tensor
 	if m.PreNorm {
-		dxn, dEncoderLayerNormWeight, dEncoderLayerNormBias = kernels.LayerNormGrad821544(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
+		dxn, dEncoderLayerNormWeight, dEncoderLayerNormBias = kernels.LayerNormGrad6e5c8f(r, dh, s.HM, s.HR, w.LayerNorm.Value, s.Xn)
 	} else {
 		dxn = r.Retain(dh)
 	}

@@ -20,7 +20,7 @@ func (m *Model) qLatentGrad(r *nn.Recorder, b *nn.Batch, w *QLatentWeights, s *Q
 	r.Free(s.N)
 
 	// grad of :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps
-	dc, dQALayernormWeight := kernels.RMSNormGrad263578(r, dn, s.NR, w.QALayernorm.Value, s.C)
+	dc, dQALayernormWeight := kernels.RMSNormGrad44277a(r, dn, s.NR, w.QALayernorm.Value, s.C)
 	r.Free(dn, s.NR, s.C)
 
 	// grad of :65 rms_norm c -> n weight=q_a_layernorm.weight eps=latent_eps

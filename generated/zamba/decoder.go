@@ -60,7 +60,7 @@ func (m *Model) decoder(r *nn.Recorder, b *nn.Batch, w *DecoderWeights, s *Decod
 // Spec: specs/zamba.toml:75 [fn.decoder].
 func (m *Model) decoderStep(r *nn.Recorder, b *nn.Batch, w *DecoderWeights, st *DecoderState, x, t, m_ gpu.Tensor) gpu.Tensor {
 	// :78 rms_norm t -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, t, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, t, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :79 @mixer h m -> a prefix=mamba.
 	a := m.mixerStep(r, b, w.Mamba, &st.Mamba, h, m_)

@@ -20,7 +20,7 @@ func (m *Model) decoderGrad(r *nn.Recorder, b *nn.Batch, w *DecoderWeights, s *D
 	dh := m.mixerGrad(r, b, w.Mamba, &s.Mamba, dy)
 
 	// grad of :78 rms_norm t -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dt, dInputLayernormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.InputLayernorm.Value, s.T)
+	dt, dInputLayernormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.InputLayernorm.Value, s.T)
 	r.Free(dh, s.HR, s.T)
 
 	// grad of :78 rms_norm t -> h weight=input_layernorm.weight eps=rms_norm_eps

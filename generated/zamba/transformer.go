@@ -64,14 +64,14 @@ func (m *Model) transformer(r *nn.Recorder, b *nn.Batch, w *TransformerWeights, 
 // Spec: specs/zamba.toml:56 [fn.transformer].
 func (m *Model) transformerStep(r *nn.Recorder, b *nn.Batch, w *TransformerWeights, st *TransformerState, x gpu.Tensor) gpu.Tensor {
 	// :59 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	h := kernels.RMSNorm9d201e(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
+	h := kernels.RMSNorm9b22b4(r, x, w.InputLayernorm.Value, float32(m.RMSNormEps))
 
 	// :60 @attention h -> a prefix=self_attn.
 	a := m.attentionStep(r, b, w.SelfAttn, &st.SelfAttn, h)
 	r.Free(h)
 
 	// :61 rms_norm a -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	h1 := kernels.RMSNorm9d201e(r, a, w.PreFfLayernorm.Value, float32(m.RMSNormEps))
+	h1 := kernels.RMSNorm9b22b4(r, a, w.PreFfLayernorm.Value, float32(m.RMSNormEps))
 	r.Free(a)
 
 	// :62 @mlp h1 -> y prefix=feed_forward.

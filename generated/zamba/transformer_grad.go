@@ -19,7 +19,7 @@ func (m *Model) transformerGrad(r *nn.Recorder, b *nn.Batch, w *TransformerWeigh
 	dh1 := m.mlpGrad(r, b, w.FeedForward, &s.FeedForward, dy)
 
 	// grad of :61 rms_norm a -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
-	da, dPreFfLayernormWeight := kernels.RMSNormGrad263578(r, dh1, s.H1R, w.PreFfLayernorm.Value, s.A)
+	da, dPreFfLayernormWeight := kernels.RMSNormGrad44277a(r, dh1, s.H1R, w.PreFfLayernorm.Value, s.A)
 	r.Free(dh1, s.H1R, s.A)
 
 	// grad of :61 rms_norm a -> h1 weight=pre_ff_layernorm.weight eps=rms_norm_eps
@@ -31,7 +31,7 @@ func (m *Model) transformerGrad(r *nn.Recorder, b *nn.Batch, w *TransformerWeigh
 	r.Free(da)
 
 	// grad of :59 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
-	dx, dInputLayernormWeight := kernels.RMSNormGrad263578(r, dh, s.HR, w.InputLayernorm.Value, s.X)
+	dx, dInputLayernormWeight := kernels.RMSNormGrad44277a(r, dh, s.HR, w.InputLayernorm.Value, s.X)
 	r.Free(dh, s.HR, s.X)
 
 	// grad of :59 rms_norm x -> h weight=input_layernorm.weight eps=rms_norm_eps
