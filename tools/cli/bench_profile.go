@@ -103,6 +103,11 @@ func (a *app) roofs(c *cobra.Command) error {
 		return err
 	}
 	fmt.Fprintf(out, "an operation that waits for the one before: %.2f us\n", s*1e3)
+	return productRoofs(out, best, side)
+}
+
+// productRoofs measures products of square matrices in the three layouts and types.
+func productRoofs(out io.Writer, best func(func(*nn.Recorder)) (float64, error), side int) error {
 	for _, t := range []gpu.DType{gpu.F32, gpu.BF16, gpu.F16} {
 		for _, layout := range []struct {
 			name   string
