@@ -107,11 +107,12 @@ func (t *Trainer) recordStep(b *data.Batch) (s *stepRecordings, err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close(t.dev))
+			s = nil
 		}
 	}()
 	passes := func(accumulate bool) func(*nn.Recorder) {
 		return func(r *nn.Recorder) {
-			r.Training, r.Accumulate = true, accumulate
+			r.Training, r.Accumulate, r.Seed = true, accumulate, r.LocalTensor(t.random)
 			recordLoss(r, t.l.Model.Train(r, s.in.OnDevice(r)), t.result)
 		}
 	}
