@@ -54,9 +54,6 @@ func (l *Loader) SetPosition(position int64) error {
 // Epoch is the number of full passes over the set so far, fractions included.
 func (l *Loader) Epoch() float64 { return float64(l.position) / float64(l.set.Len()) }
 
-// Set is the data set.
-func (l *Loader) Set() Set { return l.set }
-
 // Next gives the next batch. Its slices are new.
 func (l *Loader) Next() (*Batch, error) {
 	places := make([]Place, l.rows)

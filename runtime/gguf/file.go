@@ -90,14 +90,6 @@ func (f *File) Path() string {
 	return f.images[0].path
 }
 
-// Version returns the format version of the (first) file: 2 or 3.
-func (f *File) Version() int {
-	if len(f.images) == 0 {
-		return 0
-	}
-	return int(f.images[0].version)
-}
-
 // Keys returns the metadata keys in file order.
 func (f *File) Keys() []string {
 	if len(f.images) == 0 {

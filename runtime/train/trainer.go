@@ -179,11 +179,8 @@ func (t *Trainer) prepare() error {
 	return nil
 }
 
-// Step is the number of steps done; Steps that of the whole run, 0 while it is not known.
+// Step is the number of steps done.
 func (t *Trainer) Step() int { return t.at.Step }
-
-// Steps is the number of steps of the run; 0 while only its time is known.
-func (t *Trainer) Steps() int { return t.at.Steps }
 
 // SaveOptions saves the model from the optimizer's precise values where weights are stored in 16 bits.
 func (t *Trainer) SaveOptions() model.SaveOptions {
