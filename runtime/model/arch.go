@@ -116,6 +116,7 @@ type Options struct {
 	MaxPositions int         // longest sequence that tables are made for; 0 = what the configuration says
 	Train        bool        // allocate gradients of the parameters that are not frozen
 	Kernels      *nn.Kernels // the kernel library
+	Seed         uint64      // of initial values that the checkpoint does not give
 
 	// Adjust changes a model before its parameters get memory: freezing, adapters. nil = nothing.
 	Adjust func(Model) error

@@ -76,7 +76,7 @@ func (l *Loaded) putWide(disk []byte, b binding, v gpu.Tensor) error {
 // Reload brings the parameters back to the checkpoint's values, or a created model's to its initial ones, and
 // zeroes the gradients.
 func (l *Loaded) Reload() error {
-	if err := zeroGrads(l.Dev, l.Model.Params()); err != nil {
+	if err := zeroGrads(l.Dev, AllParams(l.Model)); err != nil {
 		return err
 	}
 	return l.upload()

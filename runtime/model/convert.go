@@ -17,7 +17,7 @@ func storageType(p *nn.Param, weights gpu.DType) gpu.DType {
 	if p.Index {
 		return gpu.I32
 	}
-	if weights == gpu.F32 || len(p.Shape) < 2 || p.Shape[len(p.Shape)-1]%4 != 0 {
+	if p.Wide || weights == gpu.F32 || len(p.Shape) < 2 || p.Shape[len(p.Shape)-1]%4 != 0 {
 		return gpu.F32
 	}
 	return weights

@@ -75,6 +75,12 @@ func initialValues(p *nn.Param, from int, dst []float32, seed uint64) error {
 		for i := range dst {
 			dst[i] = float32(p.Init.Std * float64(buf[skip+i]))
 		}
+	case nn.InitUniform:
+		s := newStream(seed, p.Name)
+		for i := range dst {
+			at := uint64(from + i)
+			dst[i] = float32(p.Init.Std * (2*(float64(s.block(at / 4)[at%4])+0.5)*0x1p-32 - 1))
+		}
 	default:
 		return fmt.Errorf("parameter %s: initial distribution %d is not known", p.Name, p.Init.Kind)
 	}

@@ -24,6 +24,7 @@ type Loaded struct {
 	text  *hfconfig.File // the part of Config that describes the graph
 	src   TensorSource   // nil after Create
 	binds []binding
+	named bool   // tensors are spelled by the package
 	seed  uint64 // of values that no checkpoint gave
 }
 
@@ -56,7 +57,7 @@ func OpenSource(cfg *hfconfig.File, src TensorSource, dev *gpu.Device, archs []*
 	if err != nil {
 		return nil, err
 	}
-	l.src = src
+	l.src, l.seed = src, o.Seed
 	if l.binds, err = bind(l.Model.Params(), src, r.spellings); err != nil {
 		return nil, err
 	}
@@ -84,7 +85,7 @@ func build(cfg *hfconfig.File, dev *gpu.Device, archs []*Arch, o Options) (*Load
 			return nil, nil, err
 		}
 	}
-	return &Loaded{Model: m, Arch: r.arch, Config: cfg, Dev: dev, Opts: o, text: r.cfg}, r, nil
+	return &Loaded{Model: m, Arch: r.arch, Config: cfg, Dev: dev, Opts: o, text: r.cfg, named: len(r.rename) > 0}, r, nil
 }
 
 // Describe makes the model of a configuration without weights or memory: for plans and listings. The model
@@ -110,7 +111,7 @@ func uniqueNames(params []*nn.Param) error {
 
 // prepare allocates memory, fills it and makes the constant tables; on an error the memory is given back.
 func (l *Loaded) prepare(fill func() error) (err error) {
-	params := l.Model.Params()
+	params := AllParams(l.Model)
 	if err := checkMemory(params, l.Opts, l.Dev.Info.MemoryBytes-l.Dev.MemoryUse()); err != nil {
 		return err
 	}
@@ -137,6 +138,15 @@ func (l *Loaded) upload() error {
 		}
 		if err := l.Dev.Write(b.target(), values); err != nil {
 			return fmt.Errorf("write %s: %w", b.param.Name, err)
+		}
+	}
+	for _, p := range adapterParams(l.Model) {
+		values, err := initialBytes(p, 0, product(p.Shape), storageType(p, l.Opts.Weights), l.seed)
+		if err != nil {
+			return err
+		}
+		if err := l.Dev.Write(p.Value, values); err != nil {
+			return fmt.Errorf("write %s: %w", p.Name, err)
 		}
 	}
 	return nil
@@ -214,7 +224,7 @@ func (l *Loaded) covering() map[string][]binding {
 
 // Close releases the weights and the checkpoint.
 func (l *Loaded) Close() error {
-	err := release(l.Dev, l.Model.Params())
+	err := release(l.Dev, AllParams(l.Model))
 	if l.src != nil {
 		err = errors.Join(err, l.src.Close())
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -181,6 +182,8 @@ func (b *Builder) Linear(weight, bias *Param) *Linear {
 		}
 	}
 	l := &Linear{Weight: weight, Bias: bias, Module: strings.TrimSuffix(weight.Name, ".weight")}
+	// The layer's own tensors are the last that were declared.
+	l.Tied = !slices.Contains(b.list.params[max(0, len(b.list.params)-2):], weight)
 	b.list.linears = append(b.list.linears, l)
 	return l
 }

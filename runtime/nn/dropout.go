@@ -22,7 +22,7 @@ func (r *Recorder) Dropout(x gpu.Tensor, a DropoutAttrs) (y, mask gpu.Tensor) {
 	}
 	mask = r.Alloc(gpu.U32, ceilDiv(x.Len(), 32))
 	r.sites++
-	return r.dropout(x, mask, a.P, true), mask
+	return r.dropout(x, mask, a.P, true, r.sites), mask
 }
 
 // DropoutGrad lets the gradient through where the mask kept the element.
@@ -30,10 +30,11 @@ func (r *Recorder) DropoutGrad(dy, mask gpu.Tensor, a DropoutAttrs) gpu.Tensor {
 	if !mask.Valid() || r.Err() != nil {
 		return r.Retain(dy)
 	}
-	return r.dropout(dy, mask, a.P, false)
+	return r.dropout(dy, mask, a.P, false, 0)
 }
 
-func (r *Recorder) dropout(x, mask gpu.Tensor, p float32, draw bool) gpu.Tensor {
+// dropout draws the mask of a site, a function of the seed and the site alone, or reads it.
+func (r *Recorder) dropout(x, mask gpu.Tensor, p float32, draw bool, site uint32) gpu.Tensor {
 	y := r.Alloc(x.Type, x.Shape...)
 	if x.Type.Size() == 2 && x.Len()%4 != 0 {
 		r.failf("dropout of %v: 16-bit storage needs a multiple of 4 elements; use f32", x)
@@ -42,6 +43,6 @@ func (r *Recorder) dropout(x, mask gpu.Tensor, p float32, draw bool) gpu.Tensor 
 	lanes := r.linearLanes()
 	keep := uint32((1 - p) * 65536)
 	r.DispatchLinear(&r.K.Dropout, ceilDiv(x.Len(), 32*lanes), []uint32{uint32(lanes), flag(draw)},
-		[]uint32{uint32(x.Len()), r.sites, keep, bits(1 / (1 - p))}, x, r.Seed, mask, y)
+		[]uint32{uint32(x.Len()), site, keep, bits(1 / (1 - p))}, x, r.Seed, mask, y)
 	return y
 }

@@ -8,6 +8,7 @@ type Linear struct {
 	Bias     *Param
 	Adapters []*Adapter
 	Module   string // dotted module name, for LoRA targets
+	Tied     bool   // the weight belongs to another layer, such as the embedding
 }
 
 // An Adapter adds Scale * (x A^T) B^T to a Linear.
@@ -17,6 +18,11 @@ type Adapter struct {
 	A     *Param // [rank, in]
 	B     *Param // [out, rank]
 	Scale float32
+
+	// Dropout is the probability that an element of x is left out in training. Site tells the adapter's mask from others':
+	// it is drawn again in the backward pass.
+	Dropout float32
+	Site    uint32
 }
 
 // LinearOpts changes where LinearWith puts its result.
@@ -46,11 +52,28 @@ func (r *Recorder) LinearWith(l *Linear, x gpu.Tensor, opt LinearOpts) gpu.Tenso
 	}
 	r.product(p)
 	for _, a := range l.Adapters {
-		h := r.adapterIn(a, x)
+		kept := r.adapterDrop(a, x)
+		h := r.adapterIn(a, kept)
+		r.Free(kept)
 		r.product(product{a: h, b: a.B.Value, c: y, tb: true, accumulate: true, alpha: a.Scale,
 			m: x.Rows(), n: out, k: a.A.Shape[0]}.plain())
 		r.Free(h)
 	}
+	return y
+}
+
+// adapterDrop returns x, in training with the adapter's dropout.
+func (r *Recorder) adapterDrop(a *Adapter, x gpu.Tensor) gpu.Tensor {
+	if !r.Training || a.Dropout == 0 || r.Err() != nil {
+		return r.Retain(x)
+	}
+	if !r.Seed.Valid() {
+		r.failf("dropout while training needs a seed: set Recorder.Seed")
+		return r.Retain(x)
+	}
+	mask := r.Alloc(gpu.U32, ceilDiv(x.Len(), 32))
+	y := r.dropout(x, mask, a.Dropout, true, a.Site)
+	r.Free(mask)
 	return y
 }
 
@@ -101,23 +124,43 @@ func (r *Recorder) linearGrads(l *Linear, x, dy, dx gpu.Tensor) {
 	}
 }
 
-// adapterGrad: with h = x A^T, dB = s dy^T h, dh = s dy B, dA = dh^T x, dx += dh A.
+// adapterGrad: with h = drop(x) A^T, dB = s dy^T h, dh = s dy B, dA = dh^T drop(x), dx += drop(dh A).
 func (r *Recorder) adapterGrad(a *Adapter, x, dy, dx gpu.Tensor) {
 	rows, rank := dy.Rows(), a.A.Shape[0]
+	kept := gpu.Tensor{}
+	if !a.A.Frozen || !a.B.Frozen {
+		kept = r.adapterDrop(a, x)
+	}
 	if !a.B.Frozen {
-		h := r.adapterIn(a, x)
+		h := r.adapterIn(a, kept)
 		r.weightGrad(a.B, dy, h, a.Scale)
 		r.Free(h)
 	}
 	dh := r.Alloc(gpu.F32, rows, rank)
 	r.product(product{a: dy, b: a.B.Value, c: dh, alpha: a.Scale, m: rows, n: rank, k: dy.Cols()}.plain())
 	if !a.A.Frozen {
-		r.weightGrad(a.A, dh, x, 1)
+		r.weightGrad(a.A, dh, kept, 1)
 	}
+	r.Free(kept)
 	if dx.Valid() {
-		r.product(product{a: dh, b: a.A.Value, c: dx, accumulate: true, m: rows, n: dx.Cols(), k: rank}.plain())
+		r.adapterBack(a, dh, dx)
 	}
 	r.Free(dh)
+}
+
+// adapterBack adds drop(dh A) to dx.
+func (r *Recorder) adapterBack(a *Adapter, dh, dx gpu.Tensor) {
+	p := product{a: dh, b: a.A.Value, c: dx, accumulate: true, m: dh.Rows(), n: dx.Cols(), k: dh.Cols()}
+	if !r.Training || a.Dropout == 0 {
+		r.product(p.plain())
+		return
+	}
+	p.c, p.accumulate = r.Alloc(dx.Type, dx.Shape...), false
+	r.product(p.plain())
+	part := r.adapterDrop(a, p.c)
+	sum := r.Add(dx, part)
+	r.Copy(dx, sum)
+	r.Free(p.c, part, sum)
 }
 
 // weightGrad adds scale * dy^T x [out, in] to the gradient of p.

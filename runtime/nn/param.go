@@ -10,6 +10,7 @@ type Param struct {
 	Grad   gpu.Tensor // F32; the zero Tensor in inference and when frozen
 	Frozen bool
 	Index  bool // an integer table: Value is I32, and it is never trained
+	Wide   bool // stored as F32 whatever the weights are
 	Disk   Disk
 	Init   Init
 }
@@ -35,7 +36,7 @@ type Part struct {
 // Init tells how a parameter starts when it is trained from scratch.
 type Init struct {
 	Kind InitKind
-	Std  float64 // standard deviation of InitNormal
+	Std  float64 // standard deviation of InitNormal, bound of InitUniform
 }
 
 // InitKind is a distribution of initial values.
@@ -47,4 +48,5 @@ const (
 	InitZeros
 	InitOnes
 	InitSinusoid // rows of SinusoidRow
+	InitUniform  // between -Std and Std
 )

@@ -32,10 +32,10 @@ func PlanRun(m model.Model, dev *gpu.Device, o model.Options, c Config, length i
 		*at, base = now-base, now
 	}
 	o.Train = true
-	model.PlanParams(r.Recorder, m.Params(), o)
+	model.PlanParams(r.Recorder, model.AllParams(m), o)
 	all := int64(0)
 	mark(&all)
-	for _, p := range m.Params() {
+	for _, p := range model.AllParams(m) {
 		n := int64(1)
 		for _, d := range p.Shape {
 			n *= int64(d)
@@ -51,7 +51,7 @@ func PlanRun(m model.Model, dev *gpu.Device, o model.Options, c Config, length i
 	if err != nil {
 		return plan, err
 	}
-	params := trained(m.Params())
+	params := trained(model.AllParams(m))
 	ms, err := moments(params, noDecay, func(_ string, shape []int) (gpu.Tensor, error) {
 		return r.Alloc(gpu.F32, shape...), r.Err()
 	})

@@ -301,7 +301,7 @@ func (t *Trainer) notFinite(step int, loss float64) error {
 	}
 	for _, k := range []kind{{"parameter", func(p *nn.Param) gpu.Tensor { return p.Value }},
 		{"the gradient of", func(p *nn.Param) gpu.Tensor { return p.Grad }}} {
-		for _, p := range t.l.Model.Params() {
+		for _, p := range model.AllParams(t.l.Model) {
 			x := k.value(p)
 			if !x.Valid() || p.Index {
 				continue

@@ -62,7 +62,7 @@ func New(l *model.Loaded, train, eval data.Set, c Config, o Options) (*Trainer, 
 	if err != nil {
 		return nil, err
 	}
-	t := &Trainer{l: l, dev: l.Dev, cfg: c, opts: o, loader: loader, params: trained(l.Model.Params())}
+	t := &Trainer{l: l, dev: l.Dev, cfg: c, opts: o, loader: loader, params: trained(model.AllParams(l.Model))}
 	if len(t.params) == 0 {
 		return nil, errors.New("no parameter is left to train: all are frozen")
 	}

@@ -23,7 +23,8 @@ import (
 // commands makes every command, in the order of the help text.
 var commands = []func(*app) *cobra.Command{
 	archsCommand, devicesCommand, doctorCommand, verifyCommand,
-	trainCommand, finetuneCommand, generateCommand, chatCommand, tokenizeCommand, planCommand, benchCommand, pullCommand,
+	trainCommand, finetuneCommand, mergeCommand,
+	generateCommand, chatCommand, tokenizeCommand, planCommand, benchCommand, pullCommand,
 }
 
 // app is what the commands share.

@@ -25,6 +25,7 @@ type samplingFlags struct {
 	o      generate.Options
 	dtype  string
 	greedy bool
+	lora   string // folder of an adapter
 }
 
 func (f *samplingFlags) add(s *pflag.FlagSet) {
@@ -37,6 +38,7 @@ func (f *samplingFlags) add(s *pflag.FlagSet) {
 	s.Uint64Var(&f.o.Seed, "seed", 0, "seed of the random choices")
 	s.StringArrayVar(&f.o.Stop, "stop", nil, "end at this text, which is left out; may be given several times")
 	s.BoolVar(&f.greedy, "greedy", false, "always take the likeliest token, whatever the package says")
+	s.StringVar(&f.lora, "adapter", "", "folder of a LoRA adapter to use")
 	s.StringVar(&f.dtype, "dtype", "f32", "storage of weights, activations and caches: f32, bf16 or f16")
 }
 
@@ -72,7 +74,8 @@ func (a *app) openChooser(flags *pflag.FlagSet, f *samplingFlags, dir string) (c
 			err = errors.Join(err, c.close())
 		}
 	}()
-	if c.l, err = model.Open(dir, c.dev, a.archs, model.Options{Weights: typ, Activations: typ, Kernels: a.kernels}); err != nil {
+	o := model.Options{Weights: typ, Activations: typ, Kernels: a.kernels}
+	if c.l, _, err = a.openAdapted(dir, f.lora, c.dev, o); err != nil {
 		return c, err
 	}
 	c.o.StopTokens = stopTokens(c.conf, c.l.Config)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vulcast/vulcast/runtime/adapter"
 	"github.com/vulcast/vulcast/runtime/data"
 	"github.com/vulcast/vulcast/runtime/gpu"
 	"github.com/vulcast/vulcast/runtime/hfconfig"
@@ -21,6 +22,7 @@ import (
 // trainFlags are the flags of the command.
 type trainFlags struct {
 	settingsFlags
+	lora     loraFlags
 	cfg      train.Config
 	schedule string
 
@@ -49,7 +51,10 @@ func finetuneCommand(a *app) *cobra.Command {
 		Use:   "finetune [flags] --data FILES --out FOLDER MODEL",
 		Short: "Train a package further on examples",
 		Long: `Train the package in the folder MODEL further, all of its parameters: "vulcast train --model MODEL" with the
-defaults of fine-tuning (a low learning rate, one pass over the data). See "vulcast help train" for data and results.`,
+defaults of fine-tuning (a low learning rate, one pass over the data). See "vulcast help train" for data and results.
+
+With --lora-rank only a LoRA adapter is trained; the result is FOLDER/adapter, in PEFT's format ("vulcast generate --adapter",
+"vulcast merge").`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
@@ -61,6 +66,7 @@ defaults of fine-tuning (a low learning rate, one pass over the data). See "vulc
 	f.add(c)
 	f.inputFlags(c)
 	f.runFlags(c)
+	f.lora.add(c)
 	return c
 }
 
@@ -170,6 +176,9 @@ func (a *app) trainOrPrint(c *cobra.Command, f *trainFlags) error {
 		}
 	}
 	f.cfg.Schedule = train.Schedule(f.schedule)
+	if f.lora.c.Rank != 0 && !c.Flags().Changed("lr") {
+		f.cfg.LR = loraRate
+	}
 	if f.cfg.Steps > 0 && (f.cfg.Epochs > 0 || f.cfg.Minutes > 0) && !c.Flags().Changed("steps") {
 		f.cfg.Steps = 0
 	}
@@ -187,7 +196,8 @@ func (a *app) trainOrPrint(c *cobra.Command, f *trainFlags) error {
 
 // check reports flags that do not go together, before any work is done.
 func (f *trainFlags) check() error {
-	errs := []error{f.cfg.Check()}
+	_, lora := f.lora.config(f.model)
+	errs := []error{f.cfg.Check(), lora}
 	if len(f.data) == 0 {
 		errs = append(errs, errors.New("--data is missing: the texts to train on"))
 	}
@@ -240,6 +250,8 @@ type job struct {
 	held  *data.Tokens // nil = no evaluation
 	rows  data.Set
 	eval  data.Set // nil = no evaluation
+
+	adapter *adapter.Set // that is trained; nil = the model is
 }
 
 // train runs the command.

@@ -278,8 +278,8 @@ func (j *job) plan(dev *gpu.Device) (train.Plan, error) {
 	if err != nil {
 		return train.Plan{}, err
 	}
-	j.opts = model.Options{Weights: typ, Activations: typ, Train: true, Kernels: j.kernels,
-		Adjust: func(m model.Model) error { return train.Freeze(m.Params(), j.f.cfg.Freeze) }}
+	j.opts = model.Options{Weights: typ, Activations: typ, Train: true, Kernels: j.kernels, Seed: j.f.cfg.Seed,
+		Adjust: j.adjust}
 	describe := func() (model.Model, error) { return j.describe() }
 	free := dev.Info.MemoryBytes - dev.MemoryUse()
 	return train.Fit(describe, dev, j.opts, j.f.cfg, j.f.seq, free)
@@ -291,5 +291,5 @@ func (j *job) describe() (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, train.Freeze(m.Params(), j.f.cfg.Freeze)
+	return m, j.adjust(m)
 }

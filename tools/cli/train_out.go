@@ -52,14 +52,31 @@ func replace(path string, text []byte) error {
 // openModel loads the package, or makes random weights.
 func (j *job) openModel(dev *gpu.Device) (*model.Loaded, error) {
 	if j.f.model != "" {
-		return model.Open(j.f.model, dev, j.archs, j.opts)
+		l, err := model.Open(j.f.model, dev, j.archs, j.opts)
+		if err == nil && j.adapter != nil {
+			if err = adaptable(l); err != nil {
+				return nil, errors.Join(err, l.Close())
+			}
+		}
+		return l, err
 	}
 	return model.Create(j.cfg, j.f.cfg.Seed, dev, j.archs, j.opts)
 }
 
-// writePackage writes FOLDER/model: what the package had, or the files of a new model.
+// resultFolder is where the result goes.
+func (j *job) resultFolder() string {
+	if j.adapter != nil {
+		return filepath.Join(j.f.out, "adapter")
+	}
+	return filepath.Join(j.f.out, "model")
+}
+
+// writePackage writes FOLDER/adapter, or FOLDER/model: what the package had, or the files of a new model.
 func (j *job) writePackage(l *model.Loaded, t *train.Trainer) error {
-	dir := filepath.Join(j.f.out, "model")
+	if j.adapter != nil {
+		return j.adapter.Save(l.Dev, j.resultFolder())
+	}
+	dir := j.resultFolder()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
@@ -110,7 +127,7 @@ type trainResult struct {
 
 // printResult says what came out, and draws the loss curve with the baseline.
 func (j *job) printResult(w io.Writer, res train.Result) error {
-	out := trainResult{Model: filepath.Join(j.f.out, "model"), Steps: res.Steps, Tokens: res.Tokens, Seconds: res.Seconds,
+	out := trainResult{Model: j.resultFolder(), Steps: res.Steps, Tokens: res.Tokens, Seconds: res.Seconds,
 		Loss: res.Loss, Eval: res.Eval, Curve: filepath.Join(j.f.out, "loss.png")}
 	var refs []train.Reference
 	if res.Eval != nil {
