@@ -13,6 +13,8 @@ type attentionArgs struct {
 	scale, softcap                float64
 	causal                        bool
 	window, ahead                 int
+	chunk, block, shift           int
+	chosen                        *Array // [B T S], 0 where a query does not see a key
 	drop                          dropout
 	B, T, S, H, K, E, V, G, biasB int
 }
@@ -42,6 +44,8 @@ func newAttentionArgs(c *Call) (*attentionArgs, error) {
 	if a.ahead, _ = c.Attr["ahead"].(int); a.ahead == 0 {
 		a.ahead = a.window
 	}
+	a.chunk = intAttr(c, "chunk", 0)
+	a.chosen, _ = c.Attr["chosen"].(*Array)
 	a.drop = newDropout(c)
 	a.B, a.T, a.H, a.E = a.q.Shape[0], a.q.Shape[1], a.q.Shape[2], a.q.Shape[3]
 	a.S, a.K, a.V = a.k.Shape[1], a.k.Shape[2], a.v.Shape[3]
@@ -71,6 +75,15 @@ func (a *attentionArgs) seen(b, t, s int) bool {
 	}
 	if a.window > 0 {
 		yes = yes && place-s < a.window && s-place < a.ahead
+	}
+	if a.chunk > 0 {
+		yes = yes && place/a.chunk == s/a.chunk
+	}
+	if a.block > 0 {
+		yes = yes && (place+a.shift)/a.block == (s+a.shift)/a.block
+	}
+	if a.chosen != nil {
+		yes = yes && a.chosen.Data[(b*a.T+t)*a.S+s] != 0
 	}
 	return yes
 }
