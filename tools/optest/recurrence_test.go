@@ -172,6 +172,69 @@ func TestRecurrenceSteps(t *testing.T) {
 	}
 }
 
+// TestScanSteps: the scans without a delta rule give in pieces, through their states, what they give in one pass.
+func TestScanSteps(t *testing.T) {
+	d := device(t)
+	const T, G, H, N, P = 11, 1, 3, 4, 5
+	part := func(a *refrun.Array, from, to int) gpu.Tensor {
+		w := len(a.Data) / T
+		return upload(t, d, gpu.F32, &refrun.Array{Shape: append([]int{1, to - from}, a.Shape[2:]...), Data: a.Data[from*w : to*w]})
+	}
+	for _, c := range []struct {
+		op    string
+		state []int
+		in    func(rng *rand.Rand) []*refrun.Array
+		step  func(r *nn.Recorder, b *nn.Batch, st *nn.State, u []gpu.Tensor) gpu.Tensor
+	}{
+		{"linear_recurrence", []int{H, N, P}, func(rng *rand.Rand) []*refrun.Array {
+			return []*refrun.Array{normals(rng, 1, T, G, N), scaled(normals(rng, 1, T, G, N), 0.4), normals(rng, 1, T, H, P),
+				negative(normals(rng, 1, T, H, 1), 0.2)}
+		}, func(r *nn.Recorder, b *nn.Batch, st *nn.State, u []gpu.Tensor) gpu.Tensor {
+			return r.LinearRecurrenceStep(b, st, u[0], u[1], u[2], u[3])
+		}},
+		{"selective_scan", []int{G, N, P}, func(rng *rand.Rand) []*refrun.Array {
+			return []*refrun.Array{normals(rng, 1, T, G, P), negative(normals(rng, 1, T, G, P), -0.2), negative(normals(rng, G, P, N), 1),
+				normals(rng, 1, T, G, N), normals(rng, 1, T, G, N)}
+		}, func(r *nn.Recorder, b *nn.Batch, st *nn.State, u []gpu.Tensor) gpu.Tensor {
+			return r.SelectiveScanStep(b, st, u[0], u[1], u[2], u[3], u[4])
+		}},
+	} {
+		t.Run(c.op, func(t *testing.T) {
+			in := c.in(rand.New(rand.NewPCG(11, 9)))
+			want, err := refrun.Kernels()[c.op](&refrun.Call{In: in, Batch: &refrun.Batch{B: 1, T: T, S: T}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			alloc := nn.NewStateAlloc(d, gpu.F32, 1, T)
+			t.Cleanup(alloc.Release)
+			state := alloc.Fixed(c.state...)
+			if err := alloc.Err(); err != nil {
+				t.Fatal(err)
+			}
+			width := len(want[0].Data) / T
+			for _, p := range [][2]int{{0, 3}, {3, 4}, {4, 5}, {5, 11}} {
+				n := p[1] - p[0]
+				seg := make([]int, n)
+				for i := range seg {
+					seg[i] = 1
+				}
+				var u []gpu.Tensor
+				for _, a := range in {
+					if a.Shape[0] == 1 && len(a.Shape) > 3 { // the rest has no tokens
+						u = append(u, part(a, p[0], p[1]))
+					} else {
+						u = append(u, upload(t, d, gpu.F32, a))
+					}
+				}
+				r := recorder(d, gpu.F32)
+				y := c.step(r, &nn.Batch{B: 1, T: n, S: n, Seg: uploadInts(t, d, seg, 1, n)}, &state, u)
+				run(t, r)
+				near(t, c.op, download(t, d, y), &refrun.Array{Shape: []int{n * width}, Data: want[0].Data[p[0]*width : p[1]*width]}, 2e-6)
+			}
+		})
+	}
+}
+
 func TestCausalConv(t *testing.T) {
 	d := device(t)
 	rng := rand.New(rand.NewPCG(11, 8))
