@@ -34,35 +34,41 @@ func uncached(t *testing.T, l *model.Loaded, prompt []int32, n int) []int32 {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := l.NewRecorder()
-		logits := l.Model.Logits(r, &model.Inputs{Dec: in})
-		rec, err := r.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := rec.Run(); err != nil {
-			t.Fatal(err)
-		}
-		v := make([]float32, logits.Len())
-		if err := l.Dev.Read(logits, v); err != nil {
-			t.Fatal(err)
-		}
-		v = v[len(v)-logits.Cols():]
-		best := 0
-		for i := range v {
-			if v[i] > v[best] {
-				best = i
-			}
-		}
-		all = append(all, int32(best))
-		if err := rec.Close(); err != nil {
-			t.Fatal(err)
-		}
+		all = append(all, likeliest(t, l, &model.Inputs{Dec: in}))
 		if err := model.ReleaseBatch(l.Dev, in); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return all[len(prompt):]
+}
+
+// likeliest is the token that a whole forward pass puts behind the last one of its only row.
+func likeliest(t *testing.T, l *model.Loaded, in *model.Inputs) int32 {
+	t.Helper()
+	r := l.NewRecorder()
+	logits := l.Model.Logits(r, in)
+	rec, err := r.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rec.Run(); err != nil {
+		t.Fatal(err)
+	}
+	v := make([]float32, logits.Len())
+	if err := l.Dev.Read(logits, v); err != nil {
+		t.Fatal(err)
+	}
+	v = v[len(v)-logits.Cols():]
+	best := 0
+	for i := range v {
+		if v[i] > v[best] {
+			best = i
+		}
+	}
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return int32(best)
 }
 
 func TestGenerate(t *testing.T) {

@@ -73,30 +73,7 @@ func uncachedTarget(t *testing.T, l *model.Loaded, source []int32, n int) []int3
 	all := []int32{0}
 	for range n {
 		in := &model.Inputs{Dec: batchOf(t, l, all), Enc: batchOf(t, l, source)}
-		r := l.NewRecorder()
-		logits := l.Model.Logits(r, in)
-		rec, err := r.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := rec.Run(); err != nil {
-			t.Fatal(err)
-		}
-		v := make([]float32, logits.Len())
-		if err := l.Dev.Read(logits, v); err != nil {
-			t.Fatal(err)
-		}
-		v = v[len(v)-logits.Cols():]
-		best := 0
-		for i := range v {
-			if v[i] > v[best] {
-				best = i
-			}
-		}
-		all = append(all, int32(best))
-		if err := rec.Close(); err != nil {
-			t.Fatal(err)
-		}
+		all = append(all, likeliest(t, l, in))
 		if err := model.ReleaseBatch(l.Dev, in.Dec); err != nil {
 			t.Fatal(err)
 		}
