@@ -12,6 +12,7 @@ import (
 
 // Example is one sequence to train on.
 type Example struct {
+	Source []int32 // what an encoder reads; nil = there is no encoder
 	Tokens []int32
 	Learn  []bool // whether predicting the token counts in the loss; nil = every one
 }
@@ -228,15 +229,8 @@ func (m *Maker) encode(whole string, pieces []text, end bool) (*Example, error) 
 
 // limit shortens an example, and wants something to learn in it.
 func (m *Maker) limit(e *Example) error {
-	if n := len(e.Tokens); m.Max > 0 && n > m.Max {
-		switch m.Truncate {
-		case CutEnd:
-			*e = e.part(0, m.Max)
-		case CutStart:
-			*e = e.part(n-m.Max, n)
-		default:
-			return fmt.Errorf("%d tokens; the limit is %d", n, m.Max)
-		}
+	if err := m.cut(e, m.Max); err != nil {
+		return err
 	}
 	if len(e.Tokens) < 2 {
 		return errors.New("the record is empty: it has fewer than two tokens")
@@ -247,6 +241,23 @@ func (m *Maker) limit(e *Example) error {
 		}
 	}
 	return errors.New("nothing to learn: no token of a completion or assistant is left")
+}
+
+// cut shortens an example to limit tokens; Max 0 = any number.
+func (m *Maker) cut(e *Example, limit int) error {
+	n := len(e.Tokens)
+	if m.Max == 0 || n <= limit {
+		return nil
+	}
+	switch m.Truncate {
+	case CutEnd:
+		*e = e.part(0, limit)
+	case CutStart:
+		*e = e.part(n-limit, n)
+	default:
+		return fmt.Errorf("%d tokens; the limit is %d", n, limit)
+	}
+	return nil
 }
 
 func (e *Example) part(from, to int) Example {

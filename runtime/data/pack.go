@@ -15,6 +15,8 @@ type Examples struct {
 	list   []*Example
 	rows   [][]int // examples of each row
 	length int
+
+	encLength int // 0 = there is no encoder
 }
 
 // NewExamples makes a set of rows of length tokens. With pack set, rows are filled with several examples, the
@@ -75,7 +77,7 @@ func (s *Examples) Len() int { return len(s.rows) }
 func (s *Examples) Length() int { return s.length }
 
 // EncLength implements Set.
-func (s *Examples) EncLength() int { return 0 }
+func (s *Examples) EncLength() int { return s.encLength }
 
 // Tokens is the number of tokens without padding.
 func (s *Examples) Tokens() int {
@@ -91,6 +93,9 @@ func (s *Examples) Fill(p Place, row Row) error {
 	at := 0
 	for seg, i := range s.rows[p.Index] {
 		e := s.list[i]
+		if row.Enc != nil {
+			fillSource(row.Enc, e.Source)
+		}
 		n := len(e.Tokens)
 		copy(row.Tokens[at:], e.Tokens)
 		e.labels(row.Labels[at : at+n])

@@ -87,7 +87,7 @@ see each other. A part of the texts is held out: its loss is reported beside tha
 Files of records (.jsonl, .json, .csv, .tsv, .parquet, all but the last also with .gz or .zst) make an example each, by the
 fields that they have: text; prompt and completion; instruction (input) and output; question and answer; messages or
 conversations, through the package's chat template; input_ids and labels. Only completions and what the assistant says is
-learnt.`,
+learnt. Encoder-decoders read source and target, or another of these pairs: a pair a row.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return a.trainOrPrint(c, f) },
 	}
@@ -244,6 +244,7 @@ type job struct {
 	say   func(format string, args ...any) // to standard error
 	cfg   *hfconfig.File                   // of the model
 	tok   *tokenizer.Tokenizer
+	kind  model.Kind
 	end   int32 // token behind each text; -1 = none
 	opts  model.Options
 	train *data.Tokens

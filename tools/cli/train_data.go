@@ -41,6 +41,11 @@ func (j *job) loadData() error {
 	if j.end, err = endOf(j.cfg, j.tok, j.f.model); err != nil {
 		return err
 	}
+	m, err := j.describe()
+	if err != nil {
+		return err
+	}
+	j.kind = m.Arch().Kind
 	if data.IsRecords(train[0]) {
 		err = j.loadRecords(train, held, vocab)
 	} else {
@@ -54,18 +59,10 @@ func (j *job) loadData() error {
 
 // suit makes the sets fit the kind of the model: masked models get masks, and labels that are not shifted.
 func (j *job) suit(vocab int) error {
-	m, err := j.describe()
-	if err != nil {
-		return err
-	}
-	switch kind := m.Arch().Kind; kind {
-	case model.Causal:
-		return nil
-	case model.Masked:
+	if j.kind == model.Masked {
 		mask, ok := maskToken(j.tok)
 		if !ok {
-			return fmt.Errorf("%s is a masked language model, but the tokenizer has no mask token ([MASK] or <mask>)",
-				m.Arch().Name)
+			return errors.New("the model is a masked language model, but the tokenizer has no mask token ([MASK] or <mask>)")
 		}
 		masked := func(s data.Set) data.Set {
 			return &data.Masked{Set: s, Mask: mask, Vocab: vocab, Part: j.f.maskPart, Seed: j.f.cfg.Seed,
@@ -75,10 +72,8 @@ func (j *job) suit(vocab int) error {
 		if j.eval != nil {
 			j.eval = masked(j.eval)
 		}
-		return nil
-	default:
-		return fmt.Errorf("%s is a %s model: training is for causal and masked models", m.Arch().Name, kind)
 	}
+	return nil
 }
 
 // maskToken finds the token that stands for a gap.
@@ -93,6 +88,10 @@ func maskToken(tok *tokenizer.Tokenizer) (int32, bool) {
 
 // loadTexts makes token streams of plain texts.
 func (j *job) loadTexts(train, held []string, vocab int) (err error) {
+	if j.kind == model.Seq2Seq {
+		return errors.New("the model is an encoder-decoder, which plain texts do not teach: want records with source and target " +
+			"(.jsonl, .csv, .parquet ...)")
+	}
 	o := data.TokenizeOptions{End: j.end, Vocab: vocab}
 	if j.train, err = data.Tokenize(data.Texts(train), j.tok, o); err != nil {
 		return err

@@ -187,7 +187,7 @@ type dryRun struct {
 func (j *job) printDryRun(w io.Writer, plan train.Plan) error {
 	c := j.f.cfg
 	d := dryRun{Texts: j.train.Docs(), Tokens: len(j.train.IDs), Rows: j.rows.Len(), StepRows: c.Batch * c.Accumulate,
-		Steps: c.Steps, Plan: plan, FirstText: j.tok.Decode(j.train.IDs[:j.f.seq], false)}
+		Steps: c.Steps, Plan: plan, FirstText: j.tok.Decode(j.train.IDs[:min(j.f.seq, len(j.train.IDs))], false)}
 	if c.Steps == 0 && c.Epochs > 0 {
 		d.Steps = int(math.Ceil(c.Epochs * float64(d.Rows) / float64(d.StepRows)))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vulcast/vulcast/runtime/chat"
 	"github.com/vulcast/vulcast/runtime/data"
+	"github.com/vulcast/vulcast/runtime/model"
 )
 
 // What becomes of records that cannot be used.
@@ -35,13 +36,17 @@ func (j *job) loadRecords(train, held []string, vocab int) error {
 	if j.f.rows == rowsBlocks {
 		m.Max = 0
 	}
-	list, err := j.examples(m, train)
+	example, err := j.maker(m)
+	if err != nil {
+		return err
+	}
+	list, err := j.examples(example, train)
 	if err != nil {
 		return err
 	}
 	var eval []*data.Example
 	if len(held) > 0 {
-		eval, err = j.examples(m, held)
+		eval, err = j.examples(example, held)
 	} else {
 		list, eval = data.Split(list, j.f.holdout, j.f.cfg.Seed)
 	}
@@ -56,7 +61,7 @@ func (j *job) loadRecords(train, held []string, vocab int) error {
 	if j.f.rows == rowsBlocks {
 		return j.cut()
 	}
-	rows, err := data.NewExamples(list, j.f.seq, j.f.rows != rowsPadded)
+	rows, err := j.exampleRows(list)
 	if err != nil {
 		return fmt.Errorf("training: %w", err)
 	}
@@ -66,8 +71,40 @@ func (j *job) loadRecords(train, held []string, vocab int) error {
 	if len(eval) == 0 {
 		return nil
 	}
-	j.eval, err = data.NewExamples(eval, j.f.seq, j.f.rows != rowsPadded)
+	j.eval, err = j.exampleRows(eval)
 	return err
+}
+
+// makeExample makes the example of a record.
+type makeExample func(*data.Record) (*data.Example, error)
+
+// maker is what makes examples for the kind of the model.
+func (j *job) maker(m *data.Maker) (makeExample, error) {
+	if j.kind != model.Seq2Seq {
+		return m.Make, nil
+	}
+	if j.f.rows == rowsBlocks || j.f.rows == rowsPacked {
+		return nil, fmt.Errorf("--rows is %s, want padded: an encoder-decoder has a pair a row", j.f.rows)
+	}
+	if j.f.seq < 2 {
+		return nil, errors.New("--seq is 1, want at least 2: the decoder's start token and one to learn")
+	}
+	start := j.cfg.IntOr(-1, "decoder_start_token_id")
+	if err := j.cfg.Err(); err != nil {
+		return nil, err
+	}
+	if start < 0 {
+		return nil, fmt.Errorf("%s: decoder_start_token_id is missing, the token that the decoder begins with", j.cfg.Name())
+	}
+	return (&data.Pairs{Maker: *m, Start: int32(start)}).Make, nil
+}
+
+// exampleRows makes rows of examples.
+func (j *job) exampleRows(list []*data.Example) (*data.Examples, error) {
+	if j.kind == model.Seq2Seq {
+		return data.NewPairs(list, j.f.seq)
+	}
+	return data.NewExamples(list, j.f.seq, j.f.rows != rowsPadded)
 }
 
 // stream puts examples one behind the other.
@@ -81,13 +118,13 @@ func stream(list []*data.Example) *data.Tokens {
 
 // examples reads all examples of files. Bad records end the run, or are counted and shown, as --on-bad-record
 // says.
-func (j *job) examples(m *data.Maker, files []string) ([]*data.Example, error) {
+func (j *job) examples(example makeExample, files []string) ([]*data.Example, error) {
 	var list []*data.Example
 	skipped := 0
 	for r, err := range data.Records(files) {
 		var e *data.Example
 		if err == nil {
-			e, err = m.Make(&r)
+			e, err = example(&r)
 		}
 		var bad *data.BadRecord
 		switch {
