@@ -26,10 +26,10 @@ func attentionBoth(c *Call) ([]*Array, error) {
 	a.block, a.shift = intAttr(c, "block", 0), intAttr(c, "shift", 0)
 	y, lse := zeros(a.B, a.T, a.H, a.V), zeros(a.B, a.H, a.T)
 	a.each(func(n, h, t int) {
-		out, top, total := row(y, (n*a.T+t)*a.H+h), math.Inf(-1), 0.0
+		out, total := row(y, (n*a.T+t)*a.H+h), 0.0
 		_, _, _, l1 := a.weights(n, h, t)
 		_, _, _, l2 := b.weights(n, h, t)
-		top = max(l1, l2)
+		top := max(l1, l2)
 		for _, set := range []*attentionArgs{a, b} {
 			p, _, _, l := set.weights(n, h, t)
 			if math.IsInf(l, -1) {
