@@ -196,6 +196,7 @@ func TestBadInput(t *testing.T) {
 		{"schedule", tinyTrain(data, out, "--schedule", "cos"), `schedule is "cos", want one of constant`},
 		{"dtype", tinyTrain(data, out, "--dtype", "f8"), `--dtype is "f8", want f32, bf16 or f16`},
 		{"freeze", tinyTrain(data, out, "--freeze", "nothing"), `no parameter matches "nothing"`},
+		{"adapter of a new model", tinyTrain(data, out, "--lora-rank", "4"), "--lora-rank needs --model"},
 		{"nothing to resume", []string{"train", "--resume", "--out", filepath.Join(dir, "none")}, "run.toml: no such file"},
 		{"device", tinyTrain(data, out, "--device", "no such device"), "no such device"},
 		{"generate without a model", []string{"generate", dir, "x"}, "no tokenizer"},

@@ -94,6 +94,7 @@ learnt. Encoder-decoders read source and target, or another of these pairs: a pa
 	f.add(c)
 	f.inputFlags(c)
 	f.runFlags(c)
+	f.lora.add(c)
 	return c
 }
 
@@ -206,6 +207,9 @@ func (f *trainFlags) check() error {
 	}
 	if (f.model == "") == (f.arch == "") {
 		errs = append(errs, errors.New("want either --model (start from a package) or --arch (start from random weights)"))
+	}
+	if f.lora.c.Rank != 0 && f.model == "" {
+		errs = append(errs, errors.New("--lora-rank needs --model: an adapter changes a trained package"))
 	}
 	if f.tokenizer != "" && f.newTokens > 0 {
 		errs = append(errs, errors.New("--tokenizer and --new-tokenizer exclude each other"))
